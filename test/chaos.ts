@@ -19,6 +19,8 @@ const { values } = parseArgs({
     fps: { type: 'string', default: '20' },
     partitions: { type: 'string', default: '8' },
     troubles: { type: 'string' },
+    /** a folder for what everybody logged in runs that fail */
+    logs: { type: 'string' },
   },
 });
 const number = (name: keyof typeof values) => Number(values[name]);
@@ -45,6 +47,7 @@ for (let seed = number('first'); seed < number('first') + number('seeds'); seed+
     renewMs: 600,
     expiryMs: 2500,
     cutMs: 8000,
+    ...(values.logs ? { logs: values.logs } : {}),
   };
   try {
     const { takeovers, windows, ...sums } = await new Chaos(plan, (line) => console.log(`  ${line}`)).run();

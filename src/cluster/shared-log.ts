@@ -17,7 +17,7 @@ import { decodeLink, EventChain } from './event-chain.js';
 import { FeedOrigins } from './feed-origins.js';
 import type { Layout } from './layout.js';
 import { LogFloor } from './log-floor.js';
-import { type Cell, FencedError } from './nats/cell.js';
+import { type Cell, FencedError, TooLargeError } from './nats/cell.js';
 import { readAll } from './nats/follow.js';
 import type { PartitionStream, StoredBatch } from './nats/partition-stream.js';
 import { type PartitionLog, positionOf, sequenceOf } from './partition-log.js';
@@ -72,6 +72,8 @@ export class SharedLog implements DurableLog {
   #deliveryWaiters: Array<{ sequence: number; resolve: () => void }> = [];
   #snapshots: OutgoingSnapshot[] = [];
   #saving: Promise<void> | null = null;
+  /** streams whose last snapshot was too large */
+  readonly #unsaved = new Set<string>();
   #publishedUpTo: number;
   /** the key that the history has an event under */
   readonly #keys = new WeakMap<object, string>();
@@ -277,11 +279,22 @@ export class SharedLog implements DurableLog {
       try {
         await this.cells.save(snapshot, this.#over.signal);
         this.#floor.covered(snapshot.stream, snapshot.position);
+        this.#unsaved.delete(snapshot.stream);
       } catch (error) {
-        if (!this.#over.signal.aborted) this.#lose(error);
-        return;
+        if (error instanceof TooLargeError) this.#doWithout(snapshot.stream, error);
+        else {
+          if (!this.#over.signal.aborted) this.#lose(error);
+          return;
+        }
       }
     }
+  }
+
+  /** A stream without a snapshot goes on: its records stay in the log. */
+  #doWithout(stream: string, { message }: TooLargeError): void {
+    if (this.#unsaved.has(stream)) return;
+    this.#unsaved.add(stream);
+    this.tellOwner.unsaved?.(stream, message);
   }
 
   /** Where the next owner begins to read is written before anything is dropped. */

@@ -168,6 +168,7 @@ export class Live {
       applied: () => live.appliedPosition,
       committed: (first, records) => live.#channels.committed$.next({ first, records }),
       heldBack: (names) => live.#snapshots.saveHolders(names.flatMap((name) => live.#streams.get(name) ?? [])),
+      unsaved: (stream, reason) => logger.warn('snapshot_not_saved', { stream, reason }),
       faultChanged: (fault) => live.#recovery.faultChanged(fault, clock.now()),
       fenced: (reason) => live.#lose(reason),
     };

@@ -12,6 +12,9 @@ interface Waiting {
   event: LiveEvent;
 }
 
+/** events that are stored at once, and perhaps the rest of their record: after a takeover those of seconds wait */
+const GROUP_EVENTS = 500;
+
 export class Publication {
   #waiting: Waiting[] = [];
   #scheduled = false;
@@ -52,12 +55,13 @@ export class Publication {
   }
 
   async #send(): Promise<void> {
-    const upTo = this.applied();
-    if (upTo <= this.#publishedUpTo) return;
-    const ready = this.#waiting.filter(({ position }) => position <= upTo);
-    this.#waiting = this.#waiting.filter(({ position }) => position > upTo);
+    const applied = this.applied();
+    if (applied <= this.#publishedUpTo) return;
     // streams take turns; the order is that of the log
-    const events = ready.sort((a, b) => a.position - b.position).map(({ event }) => event);
+    const ready = this.#waiting.filter(({ position }) => position <= applied).sort((a, b) => a.position - b.position);
+    const upTo = endOfGroup(ready) ?? applied;
+    const events = ready.filter(({ position }) => position <= upTo).map(({ event }) => event);
+    this.#waiting = this.#waiting.filter(({ position }) => position > upTo);
     this.#underway = this.log.publish(upTo, events);
     try {
       await this.#underway;
@@ -84,4 +88,14 @@ export class Publication {
     this.#closed = true;
     this.#waiting = [];
   }
+}
+
+/** Where to cut what is too much for one group; null when it is not. Reports are not stored. */
+function endOfGroup(ready: readonly Waiting[]): number | null {
+  let stored = 0;
+  for (const [n, { position, event }] of ready.entries()) {
+    if (stored >= GROUP_EVENTS && position > ready[n - 1].position) return ready[n - 1].position;
+    if (event.type !== 'report') stored++;
+  }
+  return null;
 }

@@ -107,13 +107,13 @@ export class OwnedPartition {
     core.events$.subscribe((event) => parts.onEvent(event));
     try {
       await live.recovered;
+      owned = new OwnedPartition(partition, live, log, core, parts);
+      owned.#cutUnknown();
+      owned.cutAway();
     } catch (error) {
-      await live.kill();
+      await (owned ?? live).kill();
       throw error;
     }
-    owned = new OwnedPartition(partition, live, log, core, parts);
-    owned.#cutUnknown();
-    owned.cutAway();
     owned.replayMs = performance.now() - began;
     return owned;
   }

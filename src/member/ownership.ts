@@ -31,6 +31,7 @@ export interface OwnershipParts {
 interface Place {
   readonly partition: number;
   readonly lease: Lease;
+  /** it is taken or released by one at a time: whoever took it twice would answer for both, one of them out of date */
   state: 'free' | 'taking' | 'owned' | 'leaving';
   owned: OwnedPartition | null;
   renewedMs: number;
@@ -172,7 +173,8 @@ export class Ownership {
   #lose(place: Place, owned: OwnedPartition, reason: string): void {
     if (place.owned !== owned || this.#stopping) return;
     place.owned = null;
-    place.state = 'free';
+    // one that is being released is free when that is over
+    if (place.state !== 'leaving') place.state = 'free';
     place.lease.lose();
     this.parts.meters.counts.lost++;
     this.parts.logger.warn('partition_lost', { partition: place.partition, reason });
@@ -201,7 +203,8 @@ export class Ownership {
       // its last events have opened its series again, and from now on they may be another process's
       this.parts.lost(owned);
       while (place.renewing) await new Promise((resolve) => setTimeout(resolve, 10));
-      await lease.release(owned.live.appliedPosition);
+      // it may have been lost meanwhile
+      if (place.owned === owned) await lease.release(owned.live.appliedPosition);
     } catch (error) {
       this.parts.logger.warn('partition_not_released', { partition: place.partition, error });
       await owned.kill();

@@ -45,6 +45,8 @@ export interface LogOwner {
   applied(): number;
   /** these streams need a snapshot before the log may shrink */
   heldBack(streams: string[]): void;
+  /** a stream has no newer snapshot, for this reason: its records are kept; told once, until there is one again */
+  unsaved?(stream: string, reason: string): void;
   /** a fault began (or, with null, is over) */
   faultChanged(fault: StorageFault | null): void;
   /** somebody else owns the partition: nothing of what follows here may be published, and nothing is written */

@@ -1,5 +1,6 @@
 /** The log of a partition as its owner has it, on a real broker: what it does when it is given up halfway. */
 import { strict as assert } from 'node:assert';
+import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Layout } from '../../src/cluster/layout.js';
 import { FencedError } from '../../src/cluster/nats/cell.js';
@@ -44,6 +45,7 @@ describe('the log of a partition on a broker', () => {
   const open = async (purgeMs = 60_000, gatherMs = WRITING.gatherMs, logKeepBytes = 1 << 20) => {
     const writer = new PartitionLog(await layout.log(0), { ...WRITING, gatherMs });
     const lost: string[] = [];
+    const unsaved: string[] = [];
     const delivered: Stored[] = [];
     const owner = {
       now: () => 0,
@@ -52,11 +54,12 @@ describe('the log of a partition on a broker', () => {
         void delivered.push(...records.map((record, n) => ({ position: first + n, record }))),
       heldBack: () => {},
       faultChanged: () => {},
+      unsaved: (stream: string, reason: string) => void unsaved.push(`${stream}: ${reason}`),
       fenced: (reason: string) => void lost.push(reason),
     };
     const settings = { logKeepBytes, purgeMs, heldBatches: 100, configVersion: 0 };
     const log = await SharedLog.open({ layout, partition: 0, owner: 'a', writer, settings }, owner);
-    return { log, writer, lost, delivered };
+    return { log, writer, lost, unsaved, delivered };
   };
 
   it('gives the next owner what was stored, and lets the owner before publish nothing', async () => {
@@ -208,6 +211,41 @@ describe('the log of a partition on a broker', () => {
       return state.firstSequence > firstSequence && state;
     });
     assert.ok(after.bytes <= keepBytes && after.bytes > keepBytes / 2, `${after.bytes} bytes`);
+    await log.kill();
+  });
+
+  it('does without a snapshot that no message holds, says so once, and saves those of other streams', async () => {
+    const { log, unsaved, lost, delivered } = await open();
+    log.follow();
+    for (const stream of ['huge', 'small']) await log.append({ kind: 'tick', stream, atMs: 1 });
+    const [huge, small] = ['huge', 'small'].map(
+      (name) => delivered.find(({ record }) => record.stream === name)!.position,
+    );
+    await log.publish(small, []);
+    const state = randomBytes(2 << 20).toString('base64');
+    for (let n = 0; n < 2; n++) {
+      log.saveSnapshot('huge', huge, { state });
+      log.saveSnapshot('small', small, { n });
+      await log.flush();
+    }
+    assert.equal(unsaved.length, 1);
+    assert.match(
+      unsaved[0],
+      /^huge: .* would have \d+ bytes, but a message of the brokers has at most \d+; raise max_payload/,
+    );
+    assert.deepEqual(lost, []);
+    const next = await open();
+    const snapshots = (await all(next.log.snapshots())).filter(({ stream }) => stream !== 's');
+    assert.deepEqual(
+      snapshots.map(({ stream, position }) => [stream, position]),
+      [['small', small]],
+    );
+    const records = await all(next.log.records());
+    assert.deepEqual(
+      records.map(({ record }) => record.stream).filter((stream) => stream !== 's'),
+      ['huge'],
+    );
+    await next.log.kill();
     await log.kill();
   });
 

@@ -135,4 +135,76 @@ describe('ownership', () => {
     await ownership.stop();
     directory.close();
   });
+
+  it('takes a partition again that it lost while it was releasing it, once', async () => {
+    const sizes = { logMaxBytes: 1 << 22, stateMaxBytes: 1 << 22, timeoutMs: 300, retryMs: 20 };
+    const times = { renewMs: 60, expiryMs: 60_000, moveMs: 1 };
+    const cluster = { name: 'releasing', servers: [broker.url], partitions: 2, ...times, ...sizes };
+    const settings = readConfig({ text: JSON.stringify({ cluster }), env: {} }).config.cluster!;
+    const layout = new Layout(connection, settings);
+    await layout.make();
+    const sayThat = async (id: string, more: object = {}) => {
+      const cell = await layout.memberCell(id);
+      const info = { id, roles: ['evaluator'], url: '', readsReports: false, ...more };
+      return cell.write((await cell.read()).revision, Buffer.from(JSON.stringify(info)));
+    };
+    const directory = new Directory(layout, settings.expiryMs);
+    await directory.start(await sayThat('a'), (error) => assert.fail(String(error)));
+    directory.silenceMs = () => 0;
+    directory.silent = () => [];
+    const opened: number[] = [];
+    const killed: number[] = [];
+    const stops: Array<() => void> = [];
+    const meters = new ClusterMeters(
+      () => [],
+      () => 0,
+    );
+    const open = async (partition: number) => {
+      opened.push(partition);
+      const live = { appliedPosition: 0, fenced: new Promise(() => {}), streams: () => [] };
+      const stop = () => new Promise<void>((resolve) => void stops.push(resolve));
+      const own = { partition, live, log: { replayed: 0, openMs: 0 }, cutAway() {}, stop };
+      return { ...own, kill: async () => void killed.push(partition) } as unknown as OwnedPartition;
+    };
+    const notes = { gained() {}, lost() {} };
+    const ownership = await Ownership.start({ id: 'a', settings, layout, directory, logger, meters, open, ...notes });
+    await until('it has both', () => ownership.owned.length === 2);
+    await sayThat('b');
+    await until('it releases one', () => stops.length === 1);
+    const [kept] = ownership.owned.map(({ partition }) => partition);
+    const lease = await layout.leaseCell(1 - kept);
+    // another one had it for a moment, and is gone
+    const write = async (owner: string | null) => {
+      for (;;)
+        try {
+          const bytes = Buffer.from(JSON.stringify({ owner, applied: 0 }));
+          return await lease.write((await lease.read()).revision, bytes);
+        } catch {
+          // it was renewed between the two
+        }
+    };
+    await write('b');
+    await until('it hears that it has lost it', () => killed.length === 1);
+    await write(null);
+    await sayThat('b', { gone: true });
+    await until('its share is both again', () => directory.members('evaluator').length === 1);
+    await until('it could have taken it', async () => {
+      await new Promise((resolve) => setTimeout(resolve, settings.renewMs));
+      return directory.lease(1 - kept).bytes.length > 0;
+    });
+    assert.deepEqual(opened.toSorted(), [0, 1], 'nothing is taken that is not yet released');
+    stops[0]();
+    await until('it has both again', () => ownership.owned.length === 2);
+    assert.equal(opened.length, 3);
+    // renewed as what it is: owned, by the one that was opened last
+    const { revision } = await lease.read();
+    await until('it is renewed', async () => (await lease.read()).revision > revision);
+    assert.equal(ownership.owned.length, 2);
+    const stopped = ownership.stop();
+    await until('it stops', () => {
+      for (const stop of stops) stop();
+      return stopped.then(() => true);
+    });
+    directory.close();
+  });
 });

@@ -7,13 +7,23 @@
 import { randomUUID } from 'node:crypto';
 import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
-import { type NatsConnection, noticeUnanswered } from './connection.js';
+import { type NatsConnection, noticeUnanswered, payloadMaxOf } from './connection.js';
 
 /** Somebody else has written since: whoever gets this is no longer the owner. */
 export class FencedError extends Error {
   constructor(subject: string) {
     super(`${subject} has been written by somebody else`);
     this.name = 'FencedError';
+  }
+}
+
+/** A value that the broker takes in no message; asking again would change nothing. */
+export class TooLargeError extends Error {
+  constructor(subject: string, bytes: number, most: number) {
+    super(
+      `${subject} would have ${bytes} bytes, but a message of the brokers has at most ${most}; raise max_payload there`,
+    );
+    this.name = 'TooLargeError';
   }
 }
 
@@ -33,6 +43,8 @@ export interface CellSettings {
 }
 
 const ID_HEADER = 'Tgospa-Write';
+/** of a message: its headers */
+const HEADER_BYTES_MAX = 1024;
 const WRONG_LAST_SEQUENCE = 10071;
 const NO_MESSAGE = 10037;
 
@@ -56,9 +68,11 @@ export class Cell {
 
   /**
    * Replaces the value with this revision; resolves with the new one's. Throws a FencedError when there is another by
-   * now, and repeats through any other fault while the connection lives.
+   * now, a TooLargeError when no message holds it, and repeats through any other fault while the connection lives.
    */
   async write(revision: number, bytes: Uint8Array, signal?: AbortSignal): Promise<number> {
+    const most = payloadMaxOf(this.connection) - HEADER_BYTES_MAX;
+    if (bytes.length > most) throw new TooLargeError(this.settings.subject, bytes.length, most);
     const id = randomUUID();
     const sinceMs = performance.now();
     for (;;) {

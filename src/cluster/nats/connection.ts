@@ -69,6 +69,12 @@ export function syncWarning(server: string, facts: JetStreamFacts | null): strin
   return `NATS server ${server} ${known} what a power cut would lose; set jetstream.sync_interval: always there`;
 }
 
+/** of a server that is not told otherwise */
+const PAYLOAD_MAX = 1024 ** 2;
+
+/** Bytes that the server accepts in one message. */
+export const payloadMaxOf = (connection: NatsConnection): number => connection.info?.max_payload ?? PAYLOAD_MAX;
+
 /** Calls back whenever the connection is there again after it was not. */
 export function onReconnect(connection: NatsConnection, again: () => void): void {
   void (async () => {

@@ -14,7 +14,7 @@ import {
   StorageType,
 } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
-import { type NatsConnection, noticeUnanswered } from './connection.js';
+import { type NatsConnection, noticeUnanswered, payloadMaxOf } from './connection.js';
 import { FROM_HEADER, follow, isAbsent } from './follow.js';
 
 export interface JetStreamSettings {
@@ -30,9 +30,6 @@ export interface JetStreamSettings {
 
 /** There is no room: nothing is stored until something is purged, or the brokers have more. */
 export class StreamFullError extends Error {}
-
-/** of a broker that is not told otherwise */
-const PAYLOAD_MAX = 1024 ** 2;
 
 /** limit of messages or bytes, storage of the account, resources of the server */
 const FULL_CODES = [10077, 10047, 10023];
@@ -121,7 +118,7 @@ export class PartitionStream {
 
   /** bytes that the broker accepts in one message */
   get payloadMax(): number {
-    return this.connection.info?.max_payload ?? PAYLOAD_MAX;
+    return payloadMaxOf(this.connection);
   }
 
   /** One attempt to append; resolves with the sequence number once a majority has it on disk. */

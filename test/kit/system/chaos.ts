@@ -3,6 +3,8 @@
  * brokers are killed, an owner stands still for longer than its lease, lines between machines are cut, the power of all
  * brokers fails. What is left in the end is judged by `cluster-judge.ts`.
  */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import WebSocket from 'ws';
 import { type ClientObject, connect, type FeedClient } from '../../../src/client.js';
 import { connectNats } from '../../../src/cluster/nats/connection.js';
@@ -32,6 +34,8 @@ export interface ChaosPlan {
   expiryMs: number;
   /** for about so long lines are cut; brokers choose another leader after 4 to 9 s */
   cutMs: number;
+  /** a folder for what everybody logged in a run that fails, and for what the brokers say of themselves then */
+  logs?: string;
 }
 
 /** Somebody who looks on. */
@@ -197,6 +201,7 @@ export class Chaos {
     } catch (error) {
       for (const [n, one] of this.#processes.entries()) this.say(`process ${n}: ${one.output.slice(-3000)}`);
       for (const broker of this.#brokers.servers) this.say(`${broker.options.name}: ${broker.logged.slice(-2000)}`);
+      if (this.plan.logs) await this.#keepLogs(join(this.plan.logs, `seed-${this.plan.seed}`));
       throw error;
     } finally {
       this.#over = true;
@@ -206,6 +211,23 @@ export class Chaos {
       await this.#brokers.close();
       this.#disk?.close();
       this.#network?.close();
+    }
+  }
+
+  async #keepLogs(folder: string): Promise<void> {
+    mkdirSync(folder, { recursive: true });
+    const keep = (name: string, text: string) => writeFileSync(join(folder, name), text);
+    keep('killed.log', this.#outputs.join('\n'));
+    keep('acked.json', JSON.stringify({ k: this.#k, acked: [...this.#acked] }));
+    for (const [n, one] of this.#processes.entries()) {
+      keep(`process-${n}.log`, one.output);
+      const ready = await one.json('/readyz').catch(String);
+      keep(`process-${n}.json`, JSON.stringify({ ready, streams: await one.json('/v1/streams').catch(String) }));
+    }
+    for (const broker of this.#brokers.servers) {
+      keep(`${broker.options.name}.log`, broker.logged);
+      const facts = fetch(`${broker.monitor}/jsz?streams=1&consumers=1&config=1&raft=1`).then((said) => said.text());
+      keep(`${broker.options.name}.json`, await facts.catch(String));
     }
   }
 

@@ -79,12 +79,16 @@ export async function judge(
     windows: new Map(),
   };
   const seen = new Map<string, Seen>();
+  const epochs = new Map<string, number>();
   for (let p = 0; p < read.cluster!.partitions; p++) {
     await conclude(layout, p, read);
     const stored = await allOf(layout.logStream(p), layout.logSubject(p));
     const batches = stored.map(({ bytes }) => decode(bytes));
     for (const [n, { sequence, from }] of stored.entries())
-      for (const record of batches[n]) count(record, { sequence, from }, seen, verdict);
+      for (const record of batches[n]) {
+        count(record, { sequence, from }, seen, verdict);
+        checkEpoch(record, { sequence, from }, seen, epochs);
+      }
     const links = (await allOf(layout.eventStream, layout.eventSubject(p))).map(({ bytes }) => decodeLink(bytes));
     checkChain(p, links, verdict);
     const replayed = await replay(config, batches, verdict.windows, series);
@@ -159,6 +163,21 @@ function decode(bytes: Uint8Array): LogRecord[] {
   const records: LogRecord[] = [];
   while (!reader.done) records.push(reader.read());
   return records;
+}
+
+/** A part that is new is of the last hello of its feed: others are dropped, although their client saw them acked. */
+function checkEpoch(
+  record: LogRecord,
+  batch: object,
+  seen: ReadonlyMap<string, Seen>,
+  epochs: Map<string, number>,
+): void {
+  if (record.kind !== 'open' && record.kind !== 'part') return;
+  const feed = `${record.stream}/${record.tracker ?? ''}`;
+  const [last, { epoch = 0 }] = [epochs.get(feed) ?? 0, record];
+  if (record.kind === 'open') epochs.set(feed, Math.max(last, epoch));
+  else if (seen.get(feed)?.seq === record.part.seq && seen.get(feed)?.epoch === epoch)
+    assert.equal(epoch, last, `${feed}: ${record.part.seq} is not of its last hello (${JSON.stringify(batch)})`);
 }
 
 /** Numbers of a feed follow each other without a hole; what comes again is told apart by its number. */
