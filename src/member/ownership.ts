@@ -34,6 +34,8 @@ interface Place {
   /** it is taken or released by one at a time: whoever took it twice would answer for both, one of them out of date */
   state: 'free' | 'taking' | 'owned' | 'leaving';
   owned: OwnedPartition | null;
+  /** ends a release early */
+  abandon: (() => void) | null;
   renewedMs: number;
   renewing: boolean;
 }
@@ -57,7 +59,15 @@ export class Ownership {
     const { layout, id, settings } = parts;
     for (let partition = 0; partition < settings.partitions; partition++) {
       const lease = new Lease(await layout.leaseCell(partition), id, settings);
-      ownership.#places.push({ partition, lease, state: 'free', owned: null, renewedMs: 0, renewing: false });
+      ownership.#places.push({
+        partition,
+        lease,
+        state: 'free',
+        owned: null,
+        abandon: null,
+        renewedMs: 0,
+        renewing: false,
+      });
     }
     ownership.#timer = setInterval(() => ownership.#look(), settings.renewMs / 3);
     ownership.#look();
@@ -173,13 +183,14 @@ export class Ownership {
   #lose(place: Place, owned: OwnedPartition, reason: string): void {
     if (place.owned !== owned || this.#stopping) return;
     place.owned = null;
-    // one that is being released is free when that is over
-    if (place.state !== 'leaving') place.state = 'free';
+    const { abandon } = place;
+    if (!abandon) place.state = 'free';
     place.lease.lose();
     this.parts.meters.counts.lost++;
     this.parts.logger.warn('partition_lost', { partition: place.partition, reason });
     this.parts.lost(owned);
-    void owned.kill();
+    // one that is being released is free when that is over
+    void owned.kill().then(() => abandon?.());
   }
 
   #releaseOne(nowMs: number): void {
@@ -198,19 +209,25 @@ export class Ownership {
     if (!owned) return;
     place.state = 'leaving';
     this.parts.lost(owned);
+    const lost = new Promise<void>((resolve) => {
+      place.abandon = resolve;
+    });
     try {
-      await owned.stop();
+      await Promise.race([owned.stop(), lost]);
       // its last events have opened its series again, and from now on they may be another process's
       this.parts.lost(owned);
       while (place.renewing) await new Promise((resolve) => setTimeout(resolve, 10));
       // it may have been lost meanwhile
-      if (place.owned === owned) await lease.release(owned.live.appliedPosition);
+      if (place.owned === owned) {
+        await lease.release(owned.live.appliedPosition);
+        this.parts.meters.counts.released++;
+      }
     } catch (error) {
       this.parts.logger.warn('partition_not_released', { partition: place.partition, error });
       await owned.kill();
       this.parts.lost(owned);
     }
-    this.parts.meters.counts.released++;
+    place.abandon = null;
     place.owned = null;
     lease.lose();
     place.state = 'free';

@@ -2,7 +2,7 @@
  * A text on the brokers that any process changes: a change is made to the newest text, again if somebody else was
  * first, and holds once it is stored. What others have stored is heard with all else that processes say.
  */
-import { type Cell, type CellValue, FencedError } from '../cluster/nats/cell.js';
+import { type Cell, type CellValue, FencedError, TooLargeError } from '../cluster/nats/cell.js';
 import { HttpFault } from '../edge/http-fault.js';
 
 /** How long somebody waits for the brokers; they may need 9 s to elect a leader, in milliseconds. */
@@ -46,6 +46,7 @@ export class SharedText {
         this.#learn({ revision: await this.cell.write(value.revision, bytes, signal), bytes });
         return;
       } catch (error) {
+        if (error instanceof TooLargeError) throw new HttpFault('not_stored', error.message);
         if (!(error instanceof FencedError)) throw error;
       }
     }

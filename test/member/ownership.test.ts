@@ -164,7 +164,11 @@ describe('ownership', () => {
       const live = { appliedPosition: 0, fenced: new Promise(() => {}), streams: () => [] };
       const stop = () => new Promise<void>((resolve) => void stops.push(resolve));
       const own = { partition, live, log: { replayed: 0, openMs: 0 }, cutAway() {}, stop };
-      return { ...own, kill: async () => void killed.push(partition) } as unknown as OwnedPartition;
+      const kill = () => {
+        killed.push(partition);
+        return new Promise<void>((resolve) => void stops.push(resolve));
+      };
+      return { ...own, kill } as unknown as OwnedPartition;
     };
     const notes = { gained() {}, lost() {} };
     const ownership = await Ownership.start({ id: 'a', settings, layout, directory, logger, meters, open, ...notes });
@@ -193,7 +197,8 @@ describe('ownership', () => {
       return directory.lease(1 - kept).bytes.length > 0;
     });
     assert.deepEqual(opened.toSorted(), [0, 1], 'nothing is taken that is not yet released');
-    stops[0]();
+    // when it is closed, and not only when its release has ended
+    stops[1]();
     await until('it has both again', () => ownership.owned.length === 2);
     assert.equal(opened.length, 3);
     // renewed as what it is: owned, by the one that was opened last

@@ -100,7 +100,7 @@ describe('a text that processes share', () => {
     const tooLarge = 'x'.repeat(connection.info!.max_payload);
     await assert.rejects(
       text.change(() => tooLarge),
-      { code: 'not_stored' },
+      { code: 'not_stored', message: /would have \d+ bytes.*raise max_payload/ },
     );
     assert.equal((await newText()).text, 'one', 'whoever hears it hears nothing else');
     broker.suspend();

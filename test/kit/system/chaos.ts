@@ -199,8 +199,9 @@ export class Chaos {
       await sending;
       return await this.#judge();
     } catch (error) {
-      for (const [n, one] of this.#processes.entries()) this.say(`process ${n}: ${one.output.slice(-3000)}`);
-      for (const broker of this.#brokers.servers) this.say(`${broker.options.name}: ${broker.logged.slice(-2000)}`);
+      const processes = this.#processes.map(({ output }, n) => `process ${n}: ${output.slice(-3000)}`);
+      const brokers = this.#brokers.servers.map(({ options, logged }) => `${options.name}: ${logged.slice(-2000)}`);
+      (error as Error).message += `\n${[...processes, ...brokers].join('\n')}`;
       if (this.plan.logs) await this.#keepLogs(join(this.plan.logs, `seed-${this.plan.seed}`));
       throw error;
     } finally {
