@@ -8,6 +8,7 @@
  */
 
 import { Basket } from './basket.js';
+import { EdgeRows } from './edge-rows.js';
 import { addUp, type FoundPairs, FrameRecord, type PackedFrame, Tally } from './frame-record.js';
 import { priceQuanta, quantaPerUnit, surcharge } from './quanta.js';
 import type { Tariff } from './tariff.js';
@@ -79,6 +80,7 @@ export class WindowContents {
   private serial = 0;
   private readonly trajectorySlots = new Slots();
   private readonly edgeSlots = new Slots();
+  private edgeRows: EdgeRows;
   /** lists of ids of the newest frame */
   private truthIds: string[] | undefined;
   private trackIds: string[] | undefined;
@@ -107,6 +109,7 @@ export class WindowContents {
     this.changeQuanta = surcharged(this.priceQuanta);
     this.weighted = terms.weights !== undefined;
     this.framewise = terms.switchPenalty === 0;
+    this.edgeRows = new EdgeRows(windowFrames + 1);
   }
 
   get size(): number {
@@ -168,7 +171,7 @@ export class WindowContents {
     // in a calm scene one list is that of many frames
     const edges = hasEdges ? (newest?.edges ?? NO_EDGES) : NO_EDGES;
     const number = this.firstNumber + this.size;
-    const frame = new FrameRecord(number, packed, truths, tracks, edges, found, this.tariff);
+    const frame = new FrameRecord(number, packed, truths, tracks, edges, found, this.tariff, newest);
     this.frames.push(frame);
     this.shelve(frame);
     this.tally.enter(frame);
@@ -183,6 +186,8 @@ export class WindowContents {
       isShared = false;
       (frame.edges as Edge[])[pair] = edge;
     }
+    const smaller = this.edgeRows.smaller();
+    if (smaller) this.moveEdges(smaller);
     return frame;
   }
 
@@ -230,7 +235,7 @@ export class WindowContents {
   }
 
   private addEdge(truth: Trajectory, track: Trajectory): Edge {
-    const edge = new Edge(truth, track, this.edgeSlots.take());
+    const edge = new Edge(truth, track, this.edgeSlots.take(), this.edgeRows);
     this.edgeCount++;
     this.listener.edgeAppears(edge);
     truth.addEdge(edge);
@@ -267,6 +272,12 @@ export class WindowContents {
     this.edgeCount--;
     this.listener.edgeVanishes(edge);
     this.edgeSlots.free(edge.slot);
+    edge.free();
+  }
+
+  private moveEdges(rows: EdgeRows): void {
+    this.edgeRows = rows;
+    for (const truth of this.truths.values()) for (const edge of truth.edges) edge.moveTo(rows);
   }
 
   private forget(side: Map<string, Trajectory>, trajectory: Trajectory): void {

@@ -2,23 +2,22 @@
  * A frame in the window: its objects, its pairs and what is assigned.
  */
 
+import { DecimalReader, NumberDraft } from './decimals.js';
 import { ExactSum } from './exact-sum.js';
 import type { Kinds, PackedFrame } from './packed-frame.js';
 import { benefitQuanta, roundedOff } from './quanta.js';
-import { firstOf, joined, secondOf } from './short-numbers.js';
 import { aloneOf, power, priceShare, type Tariff, type Units } from './tariff.js';
 import type { Edge, Trajectory } from './trajectory.js';
 
 /** cut to length it is a new list, faster than by filling that */
 const zeros: 0[] = [];
-/**
- * where the numbers of a frame are put together; never holds anything but fractions at first, so that it and its copies
- * are flat in memory
- */
-const draft: number[] = [0.5];
+/** where the numbers of a frame are put together */
+const draft = new NumberDraft();
 
-/** the ends of a pair in one number: what the index of the truth is multiplied by */
-const ENDS = 2 ** 26;
+/** places among the numbers of a frame */
+const LOCALIZATION = 0;
+const COUNTED = 1;
+const COSTS = 2;
 
 export type { Kinds, PackedFeed, PackedFrame } from './packed-frame.js';
 
@@ -42,29 +41,56 @@ export interface PairList {
   readonly earned: number;
 }
 
-/** Puts coordinates into the draft from a place on, two and two; where it ends, or -1 where one is not short. */
-function draftShort(coordinates: ArrayLike<number>, count: number, from: number): number {
-  if (from < 0) return from;
-  let at = from;
-  for (let n = 0; n < count; n += 2) {
-    const both = joined(coordinates[n], n + 1 < count ? coordinates[n + 1] : 0);
-    if (Number.isNaN(both)) return -1;
-    draft[at++] = both;
-  }
-  return at;
+/** of a place in a feed where the ends of three pairs are in one number; else there is one for each pair */
+const PLACE_BITS = 8;
+const PLACES = 2 ** PLACE_BITS;
+const PLACES_LONG = 2 ** 26;
+const ENDS = PLACES ** 2;
+const PAIRS_TOGETHER = 3;
+const ENDS_AT = Array.from({ length: PAIRS_TOGETHER }, (_, n) => ENDS ** n);
+
+/** What most frames of a window have in common; one object for all of them. */
+interface Layout {
+  readonly tariff: Tariff;
+  readonly stride: number;
+  /** a feed has so many objects that each pair has a number of its own for its ends */
+  readonly isCrowd: boolean;
+  /** some cost less than the full price alone */
+  readonly hasShares: boolean;
+  /** coordinates of truths, and of tracks, have too many decimals to be packed */
+  readonly longTruths: boolean;
+  readonly longTracks: boolean;
+  /** as they came */
+  readonly truthKinds: Kinds | null;
+  readonly trackKinds: Kinds | null;
 }
 
-/** The same one by one. */
-function draftAll(coordinates: ArrayLike<number>, count: number, from: number): number {
-  for (let n = 0; n < count; n++) draft[from + n] = coordinates[n];
-  return from + count;
+const isSame = (one: Layout, other: Layout): boolean =>
+  one.tariff === other.tariff &&
+  one.stride === other.stride &&
+  one.isCrowd === other.isCrowd &&
+  one.hasShares === other.hasShares &&
+  one.longTruths === other.longTruths &&
+  one.longTracks === other.longTracks &&
+  one.truthKinds === other.truthKinds &&
+  one.trackKinds === other.trackKinds;
+
+const NO_UNITS: Units = { missed: 0, false: 0, missedJudged: 0, falseJudged: 0 };
+
+/** Puts the ends of pairs into the draft, three in a number. */
+function pushEnds({ count, truth, track }: FoundPairs): void {
+  for (let pair = 0; pair < count; pair += PAIRS_TOGETHER) {
+    let ends = 0;
+    for (let n = 0; n < PAIRS_TOGETHER && pair + n < count; n++)
+      ends += (truth[pair + n] + track[pair + n] * PLACES) * ENDS_AT[n];
+    draft.push(ends);
+  }
 }
 
 /** A frame in the window. Pairs are ordered by truth, then track. */
 export class FrameRecord {
-  /** sums over the assigned pairs, valid unless `touched` */
+  /** assigned pairs, valid unless `touched`, as `localization` is */
   proper = 0;
-  localization = 0;
   /**
    * what another assignment may gain because benefits were rounded, in parts of a quantum, and the cheapest of those
    * pairs; whole numbers, which need no memory of their own
@@ -74,7 +100,6 @@ export class FrameRecord {
   /** what of it is counted in the totals of the window, of which its half-switches always are; null once it is left */
   tally: Tally | null = null;
   countedProper = 0;
-  countedLocalization = 0;
   private ownHalves = 0;
   touched = false;
   /** not all of its pairs are here */
@@ -86,31 +111,21 @@ export class FrameRecord {
   /** of each pair what it was in the last solve, while another goes on */
   private remembered: number[] | null = null;
 
-  readonly stride: number;
+  private readonly layout: Layout;
+  readonly pairCount: number;
   /**
-   * One piece of memory, because most of what a window holds is here: the coordinates of the truths and of the tracks,
-   * `stride` for each, two and two where they are short; then of each pair distance^p; then of each pair 1 where it is
-   * assigned, or between 0 and 1 in a fractional optimum; then of each pair the indices of its truth and its track in
-   * this frame; then, in frames in which some cost less than the full price alone, of each truth and each track the
-   * share of the price, and what it costs alone before it is raised to the exponent. A plain list: a typed array of
-   * this size takes longer to make than to fill, and dies as young.
+   * Most of what a window holds is here: the sums over the assigned pairs, and what of them is counted; of each pair
+   * distance^p, below 0, or -0, where it is assigned; then, in frames in which some cost less than the full price
+   * alone, of each truth and each track the share of the price, and what it costs alone before it is raised to the
+   * exponent; then the places of the ends of the pairs in this frame; then the coordinates of truths and tracks, packed
+   * where they have few decimals. A plain list: a typed array of this size takes longer to make than to fill, and dies
+   * as young.
    */
   private readonly values: number[];
-  private readonly isShort: boolean;
-  readonly pairCount: number;
-  private readonly costAt: number;
-  private readonly onAt: number;
-  private readonly endsAt: number;
-  /** -1 where everybody costs the full price alone */
-  private readonly sharesAt: number;
-  /** as they came */
-  readonly truthKinds: Kinds | null;
-  readonly trackKinds: Kinds | null;
-  /** what is missed and false in prices of a full miss and a full false object, where shares differ */
-  private missedShares = 0;
-  private falseShares = 0;
-  private missedJudged = 0;
-  private falseJudged = 0;
+  /** of each pair how much it is assigned, while one is so in part */
+  private parts: number[] | null = null;
+  /** what is missed and false, where shares differ */
+  private units: Units | null = null;
 
   constructor(
     readonly number: number,
@@ -120,41 +135,54 @@ export class FrameRecord {
     /** of each pair; none in per-frame GOSPA; not changed once the frame has entered */
     public edges: readonly Edge[],
     found: FoundPairs,
-    readonly tariff: Tariff,
+    tariff: Tariff,
+    /** the frame before it */
+    before: FrameRecord | null,
   ) {
     const { count, truth, track, distance } = found;
     const { reference, tracker, stride } = packed;
-    this.stride = stride;
     this.pairCount = count;
+    draft.clear();
+    draft.push(0);
+    draft.push(0);
+    for (let pair = 0; pair < count; pair++) draft.push(power(distance[pair], tariff.exponent));
+    const hasShares = !!(reference.alone || tracker.alone);
+    if (hasShares) {
+      const lists = [aloneOf(reference, tariff), aloneOf(tracker, tariff)];
+      for (const [n, { ids }] of [reference, tracker].entries())
+        for (let at = 0; at < ids.length; at++) draft.push(priceShare(lists[n](at), tariff));
+      for (const [n, { ids }] of [reference, tracker].entries())
+        for (let at = 0; at < ids.length; at++) draft.push(lists[n](at));
+    }
+    const isCrowd = Math.max(truths.length, tracks.length) > PLACES;
+    if (isCrowd) for (let pair = 0; pair < count; pair++) draft.push(truth[pair] * PLACES_LONG + track[pair]);
+    else pushEnds(found);
     const [ofTruths, ofTracks] = [truths.length * stride, tracks.length * stride];
-    let at = draftShort(tracker.coordinates, ofTracks, draftShort(reference.coordinates, ofTruths, 0));
-    this.isShort = at >= 0;
-    if (at < 0) at = draftAll(tracker.coordinates, ofTracks, draftAll(reference.coordinates, ofTruths, 0));
-    this.costAt = at;
-    this.onAt = this.costAt + count;
-    this.endsAt = this.onAt + count;
-    for (let pair = 0; pair < count; pair++) draft[at++] = power(distance[pair], tariff.exponent);
-    for (let pair = 0; pair < count; pair++) draft[at++] = 0;
-    for (let pair = 0; pair < count; pair++) draft[at++] = truth[pair] * ENDS + track[pair];
-    this.truthKinds = reference.kinds ?? null;
-    this.trackKinds = tracker.kinds ?? null;
-    this.sharesAt = reference.alone || tracker.alone ? at : -1;
-    if (this.sharesAt >= 0) at = this.draftShares(packed, at);
-    this.values = draft.slice(0, at);
+    const longTruths = !draft.pushDecimals(reference.coordinates, ofTruths, stride);
+    if (longTruths) draft.pushAll(reference.coordinates, ofTruths);
+    const longTracks = !draft.pushDecimals(tracker.coordinates, ofTracks, stride);
+    if (longTracks) draft.pushAll(tracker.coordinates, ofTracks);
+    this.values = draft.take();
+    const kinds = { truthKinds: reference.kinds ?? null, trackKinds: tracker.kinds ?? null };
+    const layout = { tariff, stride, isCrowd, hasShares, longTruths, longTracks, ...kinds };
+    this.layout = before && isSame(layout, before.layout) ? before.layout : layout;
   }
 
-  private draftShares({ reference, tracker }: PackedFrame, from: number): number {
-    const { tariff } = this;
-    let at = from;
-    const objects = this.truths.length + this.tracks.length;
-    for (const feed of [reference, tracker]) {
-      const alone = aloneOf(feed, tariff);
-      for (let n = 0; n < feed.ids.length; n++) {
-        draft[at + objects] = alone(n);
-        draft[at++] = priceShare(alone(n), tariff);
-      }
-    }
-    return at + objects;
+  /** distance^p of the assigned pairs, valid unless `touched`. */
+  get localization(): number {
+    return this.values[LOCALIZATION];
+  }
+
+  set localization(localization: number) {
+    this.values[LOCALIZATION] = localization;
+  }
+
+  get countedLocalization(): number {
+    return this.values[COUNTED];
+  }
+
+  set countedLocalization(localization: number) {
+    this.values[COUNTED] = localization;
   }
 
   /** Half-switches on the way into this frame. */
@@ -167,9 +195,30 @@ export class FrameRecord {
     this.ownHalves = halves;
   }
 
+  get tariff(): Tariff {
+    return this.layout.tariff;
+  }
+
+  /** Coordinates of one object. */
+  get stride(): number {
+    return this.layout.stride;
+  }
+
+  get truthKinds(): Kinds | null {
+    return this.layout.truthKinds;
+  }
+
+  get trackKinds(): Kinds | null {
+    return this.layout.trackKinds;
+  }
+
   /** Whether some cost less than the full price alone. */
   get hasShares(): boolean {
-    return this.sharesAt >= 0;
+    return this.layout.hasShares;
+  }
+
+  private get sharesAt(): number {
+    return COSTS + this.pairCount;
   }
 
   /** c^p */
@@ -179,7 +228,7 @@ export class FrameRecord {
 
   /** distance^p of a pair. */
   distanceCost(pair: number): number {
-    return this.values[this.costAt + pair];
+    return Math.abs(this.values[COSTS + pair]);
   }
 
   /**
@@ -187,8 +236,8 @@ export class FrameRecord {
    * pair earns something.
    */
   cost(pair: number): number {
-    const cost = this.values[this.costAt + pair];
-    return this.sharesAt < 0 ? cost : Math.min(cost + this.excused(pair), this.unit * ALMOST);
+    const cost = this.distanceCost(pair);
+    return !this.hasShares ? cost : Math.min(cost + this.excused(pair), this.unit * ALMOST);
   }
 
   /** What a pair earns in quanta, not rounded; no digit is lost where its ends cost next to nothing alone. */
@@ -199,12 +248,12 @@ export class FrameRecord {
   /** Quanta that the ends of a pair would cost alone, and those that it costs instead. */
   private saved(pair: number): number {
     const { missed, false: falsePrice, quanta, unit } = this.tariff;
-    if (this.sharesAt < 0) return quanta;
+    if (!this.hasShares) return quanta;
     return ((missed * this.truthShare(pair) + falsePrice * this.trackShare(pair)) / unit) * quanta;
   }
 
   private spent(pair: number): number {
-    return (this.values[this.costAt + pair] / this.unit) * this.tariff.quanta;
+    return (this.distanceCost(pair) / this.unit) * this.tariff.quanta;
   }
 
   private excused(pair: number): number {
@@ -222,25 +271,25 @@ export class FrameRecord {
 
   /** What is missed, in prices of a full miss: their number, unless some cost less. */
   get missedUnits(): number {
-    return this.sharesAt < 0 ? this.truths.length - this.proper : this.missedShares;
+    return !this.hasShares ? this.truths.length - this.proper : this.unitsLeft.missed;
   }
 
   get falseUnits(): number {
-    return this.sharesAt < 0 ? this.tracks.length - this.proper : this.falseShares;
+    return !this.hasShares ? this.tracks.length - this.proper : this.unitsLeft.false;
   }
 
   /** How many are missed; those that cost nothing alone are not judged, and not counted. */
   get missedCount(): number {
-    return this.sharesAt < 0 ? this.truths.length - this.proper : this.missedJudged;
+    return !this.hasShares ? this.truths.length - this.proper : this.unitsLeft.missedJudged;
   }
 
   get falseCount(): number {
-    return this.sharesAt < 0 ? this.tracks.length - this.proper : this.falseJudged;
+    return !this.hasShares ? this.tracks.length - this.proper : this.unitsLeft.falseJudged;
   }
 
   /** Whether an object, by its place among truths and then tracks, costs something alone. */
   isJudged(at: number): boolean {
-    return this.sharesAt < 0 || this.values[this.sharesAt + at] > 0;
+    return !this.hasShares || this.values[this.sharesAt + at] > 0;
   }
 
   /**
@@ -248,7 +297,7 @@ export class FrameRecord {
    * where everybody costs the full price.
    */
   unitsUnder(on: (pair: number) => number): Units | null {
-    if (this.sharesAt < 0) return null;
+    if (!this.hasShares) return null;
     const n = this.truths.length;
     const left = new Float64Array(n + this.tracks.length).fill(1);
     for (let pair = 0; pair < this.pairCount; pair++) {
@@ -274,34 +323,49 @@ export class FrameRecord {
   }
 
   private alone(first: number, count: number): number[] | null {
-    if (this.sharesAt < 0) return null;
+    if (!this.hasShares) return null;
     const from = this.sharesAt + this.truths.length + this.tracks.length + first;
     return this.values.slice(from, from + count);
   }
 
   /** Adds up what is assigned, where shares differ. */
   addUpShares(): void {
-    if (this.sharesAt < 0) return;
-    const units = this.unitsUnder((pair) => this.on(pair));
-    this.missedShares = units?.missed ?? 0;
-    this.falseShares = units?.false ?? 0;
-    this.missedJudged = units?.missedJudged ?? 0;
-    this.falseJudged = units?.falseJudged ?? 0;
+    if (!this.hasShares) return;
+    this.units = this.unitsUnder((pair) => this.on(pair));
+  }
+
+  private get unitsLeft(): Units {
+    return this.units ?? NO_UNITS;
   }
 
   /** 1 where the pair is assigned; between 0 and 1 in a fractional optimum. */
   on(pair: number): number {
-    return this.values[this.onAt + pair];
+    if (this.parts !== null) return this.parts[pair];
+    const cost = this.values[COSTS + pair];
+    return cost < 0 || Object.is(cost, -0) ? 1 : 0;
   }
 
   assign(pair: number, on: number): void {
-    this.values[this.onAt + pair] = on;
     this.assigned = null;
+    if (this.parts === null && on !== 0 && on !== 1) this.parts = this.allOn();
+    if (this.parts !== null) {
+      this.parts[pair] = on;
+      return;
+    }
+    const cost = this.distanceCost(pair);
+    this.values[COSTS + pair] = on === 1 ? -cost : cost;
+  }
+
+  private allOn(): number[] {
+    while (zeros.length < this.pairCount) zeros.push(0);
+    const all: number[] = zeros.slice(0, this.pairCount);
+    for (let pair = 0; pair < all.length; pair++) all[pair] = this.on(pair);
+    return all;
   }
 
   /** Keeps what is assigned until it is added up again; what was kept before stays. */
   remember(): void {
-    this.remembered ??= this.values.slice(this.onAt, this.endsAt);
+    this.remembered ??= this.allOn();
   }
 
   forget(): void {
@@ -324,7 +388,7 @@ export class FrameRecord {
 
   /** A copy of what is assigned, to be put back with `reassign`. */
   assignment(): FrameAssignment {
-    const assignment = { on: this.values.slice(this.onAt, this.endsAt), halves: this.halves };
+    const assignment = { on: this.allOn(), halves: this.halves };
     return this.thinned ? { ...assignment, pairs: this.pairs() } : assignment;
   }
 
@@ -361,12 +425,18 @@ export class FrameRecord {
   }
 
   truthIndex(pair: number): number {
-    return Math.floor(this.values[this.endsAt + pair] / ENDS);
+    if (!this.layout.isCrowd) return this.ends(pair) & (PLACES - 1);
+    return Math.floor(this.values[this.endsAt + pair] / PLACES_LONG);
   }
 
   trackIndex(pair: number): number {
-    const ends = this.values[this.endsAt + pair];
-    return ends - Math.floor(ends / ENDS) * ENDS;
+    if (!this.layout.isCrowd) return this.ends(pair) >>> PLACE_BITS;
+    return this.values[this.endsAt + pair] & (PLACES_LONG - 1);
+  }
+
+  private ends(pair: number): number {
+    const at = (pair / PAIRS_TOGETHER) | 0;
+    return (this.values[this.endsAt + at] / ENDS_AT[pair - at * PAIRS_TOGETHER]) & (ENDS - 1);
   }
 
   truthAt(pair: number): Trajectory {
@@ -379,23 +449,30 @@ export class FrameRecord {
 
   /** Copies of the coordinates, `stride` for each object. */
   truthNumbers(): number[] {
-    return this.places(0, this.truths.length * this.stride);
+    const { truths, stride, coordinatesAt } = this;
+    const count = truths.length * stride;
+    if (this.layout.longTruths) return this.values.slice(coordinatesAt, coordinatesAt + count);
+    return new DecimalReader(this.values, coordinatesAt).decimals(count, stride);
   }
 
   trackNumbers(): number[] {
-    const ofTruths = this.truths.length * this.stride;
-    return this.places(this.isShort ? (ofTruths + 1) >> 1 : ofTruths, this.tracks.length * this.stride);
+    const { truths, tracks, stride, values } = this;
+    const { longTruths, longTracks } = this.layout;
+    const ofTruths = truths.length * stride;
+    const count = tracks.length * stride;
+    // they are the last
+    if (longTracks) return values.slice(values.length - count);
+    const reader = new DecimalReader(values, this.coordinatesAt + (longTruths ? ofTruths : 0));
+    if (!longTruths) reader.decimals(ofTruths, stride);
+    return reader.decimals(count, stride);
   }
 
-  private places(from: number, count: number): number[] {
-    if (!this.isShort) return this.values.slice(from, from + count);
-    const places: number[] = [];
-    for (let at = from; places.length < count; at++) {
-      const both = this.values[at];
-      places.push(firstOf(both));
-      if (places.length < count) places.push(secondOf(both));
-    }
-    return places;
+  private get coordinatesAt(): number {
+    return this.endsAt + (this.layout.isCrowd ? this.pairCount : Math.ceil(this.pairCount / PAIRS_TOGETHER));
+  }
+
+  private get endsAt(): number {
+    return this.sharesAt + (this.hasShares ? 2 * (this.truths.length + this.tracks.length) : 0);
   }
 
   truthCoordinates(): Float64Array {

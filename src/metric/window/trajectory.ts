@@ -3,13 +3,13 @@
  * they know of them in records of their own, by slot or as an annex.
  */
 
-/** a power of two */
-const FIRST_ROWS = 4;
-/** far from what a row can hold */
-const REBASE_AT = 2 ** 30;
+import { type EdgeRows, FIRST_ROWS } from './edge-rows.js';
 
 /** edges of a truth that are looked through one by one */
 const SCANNED_MAX = 12;
+
+/** edges of a trajectory from which on it is likely to get many more */
+const GROWN_FROM = 6;
 
 const NO_EDGES: readonly Edge[] = Object.freeze([]);
 
@@ -52,8 +52,8 @@ export class Trajectory {
   ) {}
 
   addEdge(edge: Edge): void {
-    // most have one: a list that grows takes room for many
-    if (this.edges.length === 0) this.edges = [edge];
+    // most have one or two: a list that grows takes room for many
+    if (this.edges.length < GROWN_FROM) this.edges = [...this.edges, edge];
     else (this.edges as Edge[]).push(edge);
     if (this.byTrack !== null) this.byTrack.set(edge.track, edge);
     else if (edge.truth === this && this.edges.length > SCANNED_MAX)
@@ -78,13 +78,14 @@ export class Trajectory {
 /** A truth and a track that are closer than the cut-off in at least one frame of the window. */
 export class Edge {
   /**
-   * A ring, as long as a power of two, because a crowd has many edges: of each frame in which it is a pair, oldest
-   * first, the frame's number less `base`, then the pair.
+   * A ring among the rows of all edges, as long as a power of two, because a crowd has many edges: of each frame in
+   * which it is a pair, oldest first.
    */
-  private rows = new Int32Array(2 * FIRST_ROWS);
+  private from: number;
   private mask = FIRST_ROWS - 1;
-  private base = 0;
   private head = 0;
+  /** its oldest frame */
+  private first = 0;
   size = 0;
   /** what the engine that solves it knows of it */
   annex: unknown = null;
@@ -94,16 +95,23 @@ export class Edge {
     readonly track: Trajectory,
     /** no other in the window has it */
     readonly slot: number,
-  ) {}
+    private rows: EdgeRows,
+  ) {
+    this.from = rows.take(FIRST_ROWS);
+  }
+
+  private row(n: number): number {
+    return this.from + ((this.head + n) & this.mask);
+  }
 
   /** Its n-th frame in the window. */
   frameAt(n: number): number {
-    return this.base + this.rows[2 * ((this.head + n) & this.mask)];
+    return this.rows.numberAt(this.row(n), this.first);
   }
 
   /** Its pair in that. */
   pairAt(n: number): number {
-    return this.rows[2 * ((this.head + n) & this.mask) + 1];
+    return this.rows.pairs[this.row(n)];
   }
 
   /** The edge's pair in a frame, or -1. */
@@ -118,7 +126,7 @@ export class Edge {
     if (size === 0 || this.frameAt(size - 1) < number) return -1;
     // without gaps it is where it would be; otherwise before that
     let low = 0;
-    let high = Math.min(size - 1, Math.max(0, number - this.frameAt(0)));
+    let high = Math.min(size - 1, Math.max(0, number - this.first));
     if (this.frameAt(high) === number) return high;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -129,35 +137,30 @@ export class Edge {
   }
 
   add(number: number, pair: number): void {
-    if (this.size === 0) this.base = number;
-    else if (this.size > this.mask) this.grow();
-    if (number - this.base >= REBASE_AT) this.rebase();
-    const at = 2 * ((this.head + this.size++) & this.mask);
-    this.rows[at] = number - this.base;
-    this.rows[at + 1] = pair;
+    if (this.size === 0) this.first = number;
+    else if (this.size > this.mask) this.moveTo(this.rows, 2 * this.size);
+    this.rows.set(this.row(this.size++), number, pair);
   }
 
   dropFirst(): void {
+    if (--this.size > 0) this.first = this.frameAt(1);
     this.head = (this.head + 1) & this.mask;
-    this.size--;
   }
 
-  private grow(): void {
-    const { rows, head, mask, size } = this;
-    const longer = new Int32Array(2 * rows.length);
-    for (let n = 0; n < size; n++) {
-      const at = 2 * ((head + n) & mask);
-      longer[2 * n] = rows[at];
-      longer[2 * n + 1] = rows[at + 1];
-    }
-    this.rows = longer;
-    this.mask = 2 * mask + 1;
+  /** Moves its frames, to where there is room for so many. */
+  moveTo(rows: EdgeRows, room = this.mask + 1): void {
+    const { size } = this;
+    const from = rows.take(room);
+    for (let n = 0; n < size; n++) rows.set(from + n, this.frameAt(n), this.pairAt(n));
+    this.free();
+    this.rows = rows;
+    this.from = from;
+    this.mask = room - 1;
     this.head = 0;
   }
 
-  private rebase(): void {
-    const first = this.frameAt(0) - this.base;
-    for (let n = 0; n < this.size; n++) this.rows[2 * ((this.head + n) & this.mask)] -= first;
-    this.base += first;
+  /** It has left the window. */
+  free(): void {
+    this.rows.free(this.from, this.mask + 1);
   }
 }

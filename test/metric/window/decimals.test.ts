@@ -1,28 +1,43 @@
-/** Two short numbers in one: what comes out is what went in, and what is not short is seen to be so. */
+/** Numbers in few bytes: what comes out is what went in, and what has too many decimals is seen to have. */
 
 import assert from 'node:assert/strict';
 import { SlidingWindow } from '../../../src/metric/sliding-window.js';
+import { DecimalReader, NumberDraft } from '../../../src/metric/window/decimals.js';
 import type { FrameView } from '../../../src/metric/window/frame-view.js';
-import { firstOf, joined, secondOf } from '../../../src/metric/window/short-numbers.js';
 import { randomFrom } from '../../kit/random.js';
 
-describe('short numbers', () => {
+describe('decimals', () => {
+  const draft = new NumberDraft();
+  const isPut = (list: number[], stride = 1) => {
+    draft.clear();
+    return draft.pushDecimals(list, list.length, stride);
+  };
+
   it('come out as they went in, to the last digit', () => {
     const next = randomFrom(7);
-    const check = (first: number, second: number) => {
-      const both = joined(first, second);
-      assert.deepEqual([firstOf(both), secondOf(both)], [first, second]);
+    const decimal = (digits: number) => Number(((next() - 0.5) * 10 ** Math.floor(next() * 5)).toFixed(digits)) || 1;
+    const check = (lists: number[][], stride: number) => {
+      draft.clear();
+      draft.push(0.25);
+      for (const list of lists) assert.ok(draft.pushDecimals(list, list.length, stride), `${list}`);
+      const numbers = draft.take();
+      assert.equal(numbers[0], 0.25);
+      const reader = new DecimalReader(numbers, 1);
+      for (const list of lists) assert.deepEqual(reader.decimals(list.length, stride), list);
     };
-    const value = (digits: number) => Number(((next() - 0.5) * 10 ** Math.floor(next() * 5)).toFixed(digits)) || 1;
-    for (let n = 0; n < 50_000; n++) check(value(n % 4), value((n >> 2) % 4));
-    check(33554.431, -33554.432);
-    check(-33554.432, 33554.431);
-    check(-0.001, 0.001);
+    for (let n = 0; n < 5000; n++) {
+      const stride = 1 + (n % 4);
+      const list = () => Array.from({ length: stride * Math.floor(next() * 6) }, () => decimal(n % 8));
+      check([list(), list()], stride);
+    }
+    check([[2 ** 45 - 1, 1 - 2 ** 45], [0, 2 ** 24 - 1, 2 ** 24], [-0.001, 0.001], [7], []], 1);
+    check([Array.from({ length: 10_000 }, (_, n) => n / 100)], 4);
   });
 
-  it('are not more than three decimals, not beyond their range, and not -0', () => {
-    for (const value of [0.1234, 1 / 3, 33554.432, -33554.433, -0, 1e300, 0.1 + 0.2])
-      for (const both of [joined(1, value), joined(value, 1)]) assert.ok(Number.isNaN(both), `${value}`);
+  it('are not more than seven, not of great numbers, and not -0', () => {
+    for (const value of [0.12345678, 1 / 3, 2 ** 45, -(2 ** 45), -0, 1e300, 0.1 + 0.2])
+      for (const list of [[value], [1, value], [value, 1], [0.25, 1000, value]]) assert.ok(!isPut(list), `${list}`);
+    assert.ok(isPut([0.1234567, 1000]));
   });
 
   it('are kept by a window as others are', () => {
@@ -61,7 +76,6 @@ describe('short numbers', () => {
         );
       assert.deepEqual(Object.keys(told[0].reference), ['ids', 'coordinates', 'kinds', 'alone']);
     };
-    decimals(2);
-    decimals(12);
+    for (const digits of [0, 2, 7, 12]) decimals(digits);
   });
 });
