@@ -33,6 +33,10 @@ const AWAY_SECONDS = 10;
 /** Errors below this share of the cut-off are all the same: nothing is off. */
 const LEAST_ERROR_SHARE = 0.01;
 
+/** more than there are frames */
+const AGAIN = 2 ** 40;
+const timesOf = (risen: number): number => 1 + Math.floor(risen / AGAIN);
+
 /** half-switches of the frames before, after an interruption */
 const UNKNOWN = -1;
 
@@ -105,7 +109,8 @@ export class Census {
   #known = new Map<string, Known>();
   #falseFor = new Map<string, number>();
   #falseNow = new Map<string, number>();
-  #risenBefore = new Map<string, { times: number; frame: number }>();
+  /** of a track that was false: the frame in which it became so, and AGAIN for each time before; one number is small */
+  #risenBefore = new Map<string, number>();
   #truthsBefore: string[] = [];
   #tracksBefore: string[] = [];
   /** what is known of the pairs of the frame before: mostly those of the next one, in the same order */
@@ -310,13 +315,9 @@ export class Census {
   #rise(id: string): void {
     this.risen.push(id);
     const before = this.#risenBefore.get(id);
-    if (!before) {
-      this.#risenBefore.set(id, { times: 1, frame: this.#frame });
-      return;
-    }
-    if (before.times >= REPEATS) this.false.repeated.push(Number.POSITIVE_INFINITY);
-    before.times++;
-    before.frame = this.#frame;
+    const times = before === undefined ? 0 : timesOf(before);
+    if (times >= REPEATS) this.false.repeated.push(Number.POSITIVE_INFINITY);
+    this.#risenBefore.set(id, this.#frame + times * AGAIN);
   }
 
   /** It was paired a frame ago, with a truth that has left. */
@@ -344,7 +345,7 @@ export class Census {
     const oldest = this.#frame - AWAY_SECONDS / seconds;
     for (const [id, known] of this.#known) if (known[KNOWN.seen] < oldest) this.#known.delete(id);
     const forgotten = this.#frame - FALSE_AGAIN_SECONDS / seconds;
-    for (const [id, { frame }] of this.#risenBefore) if (frame < forgotten) this.#risenBefore.delete(id);
+    for (const [id, risen] of this.#risenBefore) if (risen % AGAIN < forgotten) this.#risenBefore.delete(id);
   }
 
   toJSON(): CensusState {
@@ -360,7 +361,7 @@ export class Census {
       ]),
       pairs: this.#truthsBefore.map((truth, n) => [truth, this.#tracksBefore[n]]),
       false: [...this.#falseFor],
-      risen: [...this.#risenBefore].map(([id, { times, frame }]) => [id, times, frame]),
+      risen: [...this.#risenBefore].map(([id, risen]) => [id, timesOf(risen), risen % AGAIN]),
     };
   }
 
@@ -377,7 +378,7 @@ export class Census {
     this.#tracksBefore = state.pairs.map(([, track]) => track);
     this.#heldBefore = [];
     this.#falseFor = new Map(state.false);
-    this.#risenBefore = new Map(state.risen.map(([id, times, frame]) => [id, { times, frame }]));
+    this.#risenBefore = new Map(state.risen.map(([id, times, frame]) => [id, frame + (times - 1) * AGAIN]));
   }
 }
 

@@ -206,23 +206,24 @@ export class CountDetector extends Detector {
   #perObjectSecond = 0;
   #knownEvents = 1;
   /** how much evidence of each rise counts, given how much more the beginnings of minutes differ than by chance */
-  readonly #scales: Float64Array;
+  readonly #scales: number[];
   #newcomer = 0;
-  readonly #endPerSecond = new Float64Array(RUN_AGES.length);
+  readonly #endPerSecond: number[] = RUN_AGES.map(() => 0);
   #level = 0;
   #blockVariance = 1;
   /** of each rise: log likelihood ratio of what came since it may have begun, until rates change; NaN when unknown */
-  readonly #ratios: Float64Array;
+  readonly #ratios: number[];
   readonly #logFactors: readonly number[];
 
   constructor(
     private readonly traits: CountTraits,
     state: Float64Array,
     settings: SpikeSettings,
+    numbers?: readonly number[],
   ) {
-    super(state, settings, usualAt(traits), SUMS, evidenceAt(traits));
-    this.#ratios = new Float64Array(traits.rises.length).fill(Number.NaN);
-    this.#scales = new Float64Array(traits.rises.length).fill(1);
+    super(state, settings, usualAt(traits), SUMS, evidenceAt(traits), numbers);
+    this.#ratios = traits.rises.map(() => Number.NaN);
+    this.#scales = traits.rises.map(() => 1);
     this.#logFactors = traits.rises.map(({ factor }) => Math.log(factor));
     this.#day = new DayCurve(state.subarray(dayAt(traits), evidenceAt(traits)));
     this.resume();

@@ -23,11 +23,19 @@ export abstract class Detector {
     protected readonly settings: SpikeSettings,
     at: number,
     sums: number,
-    evidenceAt: number,
+    private readonly evidenceAt: number,
+    /** what `toJSON` gave; numbers of another version are nothing */
+    numbers?: readonly number[],
   ) {
     const own = state.subarray(at, at + usualSize(sums));
     this.usual = new Usual(own, sums, settings.memorySeconds, settings.holdSeconds);
     this.evidence = new SequentialTest(state.subarray(evidenceAt), settings.falseAlarmSeconds);
+    if (numbers && this.evidence.restore(numbers.slice(evidenceAt))) state.set(numbers.slice(0, evidenceAt));
+  }
+
+  /** All of its numbers, in a list of always the same length. */
+  toJSON(): number[] {
+    return [...this.state.subarray(0, this.evidenceAt), ...this.evidence.toJSON()];
   }
 
   /** Puts in force what was learned. */

@@ -131,6 +131,10 @@ const EVIDENCE_AT = USUAL_AT + usualSize(SUMS);
 
 export const errorDetectorSize = () => EVIDENCE_AT + evidenceSize(KINDS);
 
+// scratch: what the means that are due say of each small shift, if it was there before, and if it begins
+const whereGoing = new Float64Array(SHIFTS_WATCHED);
+const whereFresh = new Float64Array(SHIFTS_WATCHED);
+
 export class ErrorDetector extends Detector {
   // in force
   #persistence = 0;
@@ -145,11 +149,9 @@ export class ErrorDetector extends Detector {
   #newVariance = 1;
   /** how much slow evidence counts */
   #slowScale = 1;
-  readonly #going = new Float64Array(SHIFTS_WATCHED);
-  readonly #fresh = new Float64Array(SHIFTS_WATCHED);
 
-  constructor(state: Float64Array, settings: SpikeSettings) {
-    super(state, settings, USUAL_AT, SUMS, EVIDENCE_AT);
+  constructor(state: Float64Array, settings: SpikeSettings, numbers?: readonly number[]) {
+    super(state, settings, USUAL_AT, SUMS, EVIDENCE_AT, numbers);
     this.resume();
   }
 
@@ -222,8 +224,8 @@ export class ErrorDetector extends Detector {
   #testLevels({ due, learns }: Errors, level: number, k: number): void {
     const { state } = this;
     const known = this.usual.sums[SUM.newcomers];
-    this.#going.fill(0);
-    this.#fresh.fill(0);
+    whereGoing.fill(0);
+    whereFresh.fill(0);
     let newcomers = 0;
     for (const own of due) {
       if (own[OWN.means] === 0) newcomers += this.#welcome(own, known, learns);
@@ -234,11 +236,11 @@ export class ErrorDetector extends Detector {
     for (let n = 0; n < SHIFTS_WATCHED; n++) {
       const at = AT.slow + SLOW_SIZE * n;
       const [sum, since] = [state[at + SLOW.evidence], state[at + SLOW.newcomers]];
-      const going = (sum + this.#going[n]) / doubt(since + newcomers) - sum / doubt(since);
-      const fresh = this.#fresh[n] / doubt(newcomers);
+      const going = (sum + whereGoing[n]) / doubt(since + newcomers) - sum / doubt(since);
+      const fresh = whereFresh[n] / doubt(newcomers);
       const kind = SHIFTS.length + n;
       const old = this.evidence.update(kind, scale * going, scale * fresh, k, state[AT.slowSeconds], level);
-      state[at + SLOW.evidence] = old ? sum + this.#going[n] : Math.max(0, this.#fresh[n]);
+      state[at + SLOW.evidence] = old ? sum + whereGoing[n] : Math.max(0, whereFresh[n]);
       state[at + SLOW.newcomers] = old ? since + newcomers : newcomers;
       if (!old) state[at + SLOW.began]++;
     }
@@ -271,8 +273,8 @@ export class ErrorDetector extends Detector {
     for (let n = 0; n < SHIFTS_WATCHED; n++) {
       const full = SLOW_SHIFTS[n] / deviation;
       const shift = full * showing(own, n, state[AT.slow + SLOW_SIZE * n + SLOW.began]);
-      this.#going[n] += shift * z - (shift * shift) / 2;
-      this.#fresh[n] += full * z - (full * full) / 2;
+      whereGoing[n] += shift * z - (shift * shift) / 2;
+      whereFresh[n] += full * z - (full * full) / 2;
     }
   }
 

@@ -28,8 +28,7 @@ const AT = {
   least: 10,
   burst: 11,
 } as const;
-const TAIL = 12;
-const KIND = TAIL + CLASSES;
+const KIND = 12;
 /** the tail is judged by so many of the largest peaks, and by so many that are as the model says, of mean excess 1 */
 const TOP = 30;
 const TOP_BELIEVED = 5;
@@ -54,6 +53,8 @@ const TAIL_SECONDS = 7 * 86_400;
 const COMMON = { seconds: 0, alarm: 1 } as const;
 const KINDS = 2;
 
+const NO_TAIL: number[] = [];
+
 export const evidenceSize = (kinds: number) => KINDS + kinds * KIND;
 
 /** What the test says about a change: its first frame, and the mean level since. */
@@ -64,12 +65,40 @@ export interface Change {
 
 export class SequentialTest {
   readonly #kinds: number;
+  /** of each kind: how many peaks there were of each class, up to the highest; most kinds never have any */
+  readonly #tails: number[][];
 
   constructor(
     private readonly state: Float64Array,
     private readonly falseAlarmSeconds: number,
   ) {
     this.#kinds = (state.length - KINDS) / KIND;
+    this.#tails = new Array(this.#kinds).fill(NO_TAIL);
+  }
+
+  /** All of it, the classes of each kind behind its other numbers, in a list of always the same length. */
+  toJSON(): number[] {
+    const numbers = Array.from(this.state.subarray(0, KINDS));
+    this.#tails.forEach((tail, kind) => {
+      const at = KINDS + kind * KIND;
+      numbers.push(...this.state.subarray(at, at + KIND));
+      for (let n = 0; n < CLASSES; n++) numbers.push(tail[n] ?? 0);
+    });
+    return numbers;
+  }
+
+  /** Goes on where `toJSON` was called; false, and nothing is changed, where these are no such numbers. */
+  restore(numbers: readonly number[]): boolean {
+    if (numbers.length !== KINDS + this.#kinds * (KIND + CLASSES)) return false;
+    this.state.set(numbers.slice(0, KINDS));
+    for (let kind = 0; kind < this.#kinds; kind++) {
+      const from = KINDS + kind * (KIND + CLASSES);
+      const tail = numbers.slice(from + KIND, from + KIND + CLASSES);
+      this.state.set(numbers.slice(from, from + KIND), KINDS + kind * KIND);
+      while (tail.at(-1) === 0) tail.pop();
+      this.#tails[kind] = tail.length > 0 ? tail : NO_TAIL;
+    }
+    return true;
   }
 
   /**
@@ -83,12 +112,12 @@ export class SequentialTest {
     const sum = Math.min(SUM_MAX, Math.max(before + going, fresh));
     this.elapse(kind, seconds);
     if (sum <= 0) {
-      if (before > 0) this.#close(at);
+      if (before > 0) this.#close(kind);
       return false;
     }
     const old = before > 0 && fresh <= before + going;
     if (!old) {
-      if (before > 0) this.#close(at);
+      if (before > 0) this.#close(kind);
       state[at + AT.seconds] = state[at + AT.peak] = 0;
       state[at + AT.firstFrame] = k;
       state[at + AT.level] = state[at + AT.frames] = 0;
@@ -121,8 +150,9 @@ export class SequentialTest {
   }
 
   /** The sum is back at 0: its peak is one of those that happen. */
-  #close(at: number): void {
+  #close(kind: number): void {
     const { state } = this;
+    const at = KINDS + kind * KIND;
     const short = state[at + AT.peakSeconds] <= BURST_SECONDS && state[COMMON.alarm] <= BURST_SECONDS;
     const most = state[at + AT.alarmed] === 1 && !short ? SLOW_PEAK * state[at + AT.threshold] : SUM_MAX;
     const peak = Math.min(most, state[at + AT.peak]);
@@ -130,9 +160,12 @@ export class SequentialTest {
     if (peak < LOWEST) return;
     if (short && state[COMMON.alarm] > 0) state[at + AT.burst] = Math.max(state[at + AT.burst], peak);
     const index = Math.min(CLASSES - 1, Math.floor(Math.log(peak / LOWEST) / STEP));
-    state[at + TAIL + index]++;
+    if (this.#tails[kind] === NO_TAIL) this.#tails[kind] = [];
+    const tail = this.#tails[kind];
+    while (tail.length <= index) tail.push(0);
+    tail[index]++;
     if (peak > state[at + AT.top]) state[at + AT.top] = peak;
-    if (peak > 0.5 * state[at + AT.threshold]) this.#setThreshold(at);
+    if (peak > 0.5 * state[at + AT.threshold]) this.#setThreshold(kind);
   }
 
   /** Time has passed; `least` are the thresholds that the model promises, by kind. */
@@ -142,29 +175,32 @@ export class SequentialTest {
     state[COMMON.seconds] = state[COMMON.seconds] * kept + seconds;
     for (let kind = 0; kind < this.#kinds; kind++) {
       const at = KINDS + kind * KIND;
-      for (let n = at + TAIL; n < at + KIND; n++) if (state[n] > 0) state[n] *= kept;
+      const tail = this.#tails[kind];
+      for (let n = 0; n < tail.length; n++) if (tail[n] > 0) tail[n] *= kept;
       state[at + AT.top] *= kept;
       state[at + AT.burst] *= kept;
       state[at + AT.least] = least(kind);
-      this.#setThreshold(at);
+      this.#setThreshold(kind);
     }
   }
 
-  #setThreshold(at: number): void {
+  #setThreshold(kind: number): void {
     const { state } = this;
-    state[at + AT.threshold] = Math.max(state[at + AT.least], this.#returnLevel(at), this.#beyondBurst(at));
+    const at = KINDS + kind * KIND;
+    state[at + AT.threshold] = Math.max(state[at + AT.least], this.#returnLevel(kind), this.#beyondBurst(kind));
   }
 
   /** The level that peaks reach once in `falseAlarmSeconds`, as far as the largest of them tell. */
-  #returnLevel(at: number): number {
+  #returnLevel(kind: number): number {
     const { state } = this;
-    const top = state[at + AT.top];
+    const tail = this.#tails[kind];
+    const top = state[KINDS + kind * KIND + AT.top];
     if (top === 0) return 0;
     let count = 0;
     let sum = 0;
     let lowest = top;
-    for (let n = CLASSES - 1; n >= 0 && count < TOP; n--) {
-      const peaks = state[at + TAIL + n];
+    for (let n = tail.length - 1; n >= 0 && count < TOP; n--) {
+      const peaks = tail[n];
       if (peaks === 0) continue;
       const middle = Math.min(top, LOWEST * Math.exp((n + 0.5) * STEP));
       count += peaks;
@@ -179,14 +215,14 @@ export class SequentialTest {
   }
 
   /** Just above the largest burst that was an alarm; the fewer there were like it, the further. */
-  #beyondBurst(at: number): number {
-    const { state } = this;
-    const burst = state[at + AT.burst];
+  #beyondBurst(kind: number): number {
+    const tail = this.#tails[kind];
+    const burst = this.state[KINDS + kind * KIND + AT.burst];
     if (burst === 0) return 0;
     let alike = 0;
-    for (let n = CLASSES - 1; n >= 0; n--) {
+    for (let n = tail.length - 1; n >= 0; n--) {
       if (LOWEST * Math.exp((n + 1) * STEP) < 0.7 * burst) break;
-      alike += state[at + TAIL + n];
+      alike += tail[n];
     }
     return burst * (alike < 1.5 ? MARGIN_ALONE : 1 + MARGIN / alike);
   }
@@ -237,7 +273,7 @@ export class SequentialTest {
 
   /** The test begins anew. */
   reset(): void {
-    for (let at = KINDS; at < this.state.length; at += KIND) if (this.state[at + AT.sum] > 0) this.#close(at);
+    for (let kind = 0; kind < this.#kinds; kind++) if (this.has(kind)) this.#close(kind);
     this.state[COMMON.alarm] = 0;
   }
 

@@ -16,11 +16,11 @@ export class Usual {
   readonly sums: Float64Array;
   /** the block that is gathered */
   readonly block: Float64Array;
-  /** sums that were usual before a worse level was adopted */
-  readonly #before: Float64Array;
+  /** where the sums are that were usual before a worse level was adopted */
+  readonly #beforeAt: number;
   /** blocks held back, the oldest first, and how long each is */
-  readonly #held: Float64Array;
-  readonly #heldSeconds: Float64Array;
+  readonly #heldAt: number;
+  readonly #secondsAt: number;
 
   constructor(
     private readonly state: Float64Array,
@@ -29,12 +29,11 @@ export class Usual {
     public memorySeconds: number,
     public holdSeconds: number,
   ) {
-    const part = (n: number, length = values) => state.subarray(AT.sums + n * values, AT.sums + n * values + length);
-    this.sums = part(0);
-    this.block = part(1);
-    this.#before = part(2);
-    this.#held = part(3, values * BLOCKS);
-    this.#heldSeconds = state.subarray(AT.sums + values * (3 + BLOCKS));
+    this.sums = state.subarray(AT.sums, AT.sums + values);
+    this.block = state.subarray(AT.sums + values, AT.sums + 2 * values);
+    this.#beforeAt = AT.sums + 2 * values;
+    this.#heldAt = AT.sums + 3 * values;
+    this.#secondsAt = this.#heldAt + values * BLOCKS;
   }
 
   /** Seconds it was learned from, or is held back for. */
@@ -53,8 +52,8 @@ export class Usual {
     const closed = state[AT.blockSeconds];
     if (state[AT.waiting] === BLOCKS) this.#release(doubted);
     const at = state[AT.waiting]++;
-    this.#held.set(this.block, at * this.values);
-    this.#heldSeconds[at] = closed;
+    state.set(this.block, this.#heldAt + at * this.values);
+    state[this.#secondsAt + at] = closed;
     this.block.fill(0);
     state[AT.blockSeconds] = 0;
     while (!doubted && this.#waitingSeconds() > state[AT.age] / 3 + 1e-9) this.#release(false);
@@ -63,31 +62,32 @@ export class Usual {
 
   #waitingSeconds(): number {
     let sum = 0;
-    for (let n = 0; n < this.state[AT.waiting]; n++) sum += this.#heldSeconds[n];
+    for (let n = 0; n < this.state[AT.waiting]; n++) sum += this.state[this.#secondsAt + n];
     return sum;
   }
 
   /** The oldest block that is held back becomes part of what is usual, or is given up. */
   #release(doubted: boolean): void {
     const { state, sums, values } = this;
-    const kept = Math.exp(-this.#heldSeconds[0] / this.memorySeconds);
-    if (!doubted) for (let n = 0; n < values; n++) sums[n] = sums[n] * kept + this.#held[n];
-    this.#held.copyWithin(0, values);
-    this.#heldSeconds.copyWithin(0, 1);
+    const [heldAt, secondsAt] = [this.#heldAt, this.#secondsAt];
+    const kept = Math.exp(-state[secondsAt] / this.memorySeconds);
+    if (!doubted) for (let n = 0; n < values; n++) sums[n] = sums[n] * kept + state[heldAt + n];
+    state.copyWithin(heldAt, heldAt + values, secondsAt);
+    state.copyWithin(secondsAt, secondsAt + 1, secondsAt + BLOCKS);
     state[AT.waiting]--;
   }
 
   /** What is held back was part of an alarm. */
   drop(): void {
     this.block.fill(0);
-    this.#held.fill(0);
+    this.state.fill(0, this.#heldAt, this.#secondsAt);
     this.state[AT.blockSeconds] = this.state[AT.waiting] = 0;
   }
 
   /** Forgets what was usual, but for a copy. */
   relearn(): void {
     this.drop();
-    this.#before.set(this.sums);
+    this.state.set(this.sums, this.#beforeAt);
     this.sums.fill(0);
     this.state[AT.age] = 0;
   }
@@ -95,7 +95,7 @@ export class Usual {
   /** What was usual before is so again. */
   restore(): void {
     this.drop();
-    this.sums.set(this.#before);
+    this.state.copyWithin(AT.sums, this.#beforeAt, this.#heldAt);
   }
 }
 

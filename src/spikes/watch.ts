@@ -160,15 +160,15 @@ export class SpikeWatch {
     this.#wire();
   }
 
-  /** Every detector works on its own piece of the one state. */
-  #wire(): void {
+  /** Every detector works on its own piece of the one state, with what was stored of it. */
+  #wire(pieces: Partial<SpikeState['pieces']> = {}): void {
     const settings = this.#settings;
     this.#begun = this.#piece('begun');
     this.#held = this.#piece('held');
-    this.#missed = new CountDetector(MISSED, this.#piece('missed'), settings);
-    this.#false = new CountDetector(FALSE, this.#piece('false'), settings);
-    this.#switch = new CountDetector(SWITCH, this.#piece('switch'), settings);
-    this.#error = new ErrorDetector(this.#piece('localization'), settings);
+    this.#missed = new CountDetector(MISSED, this.#piece('missed'), settings, pieces.missed);
+    this.#false = new CountDetector(FALSE, this.#piece('false'), settings, pieces.false);
+    this.#switch = new CountDetector(SWITCH, this.#piece('switch'), settings, pieces.switch);
+    this.#error = new ErrorDetector(this.#piece('localization'), settings, pieces.localization);
     this.#floor = new Floor(this.#piece('floor'), settings);
     const episodes = this.#piece('episodes');
     SIGNALS.forEach((signal, n) => {
@@ -522,7 +522,9 @@ export class SpikeWatch {
 
   toJSON(): SpikeState {
     return {
-      pieces: Object.fromEntries(PIECES.map((name) => [name, Array.from(this.#piece(name))])),
+      pieces: Object.fromEntries(
+        PIECES.map((name) => [name, isSignal(name) ? this.#detector(name).toJSON() : Array.from(this.#piece(name))]),
+      ),
       census: this.#census.toJSON(),
       objects: this.#objects,
     };
@@ -534,14 +536,16 @@ export class SpikeWatch {
     if (!state) return watch;
     for (const name of PIECES) {
       const numbers = state.pieces[name];
-      if (numbers?.length === SIZES[name]) watch.#piece(name).set(numbers);
+      if (!isSignal(name) && numbers?.length === SIZES[name]) watch.#piece(name).set(numbers);
     }
     if (state.census) watch.#census.restore(state.census);
     watch.#objects = state.objects;
-    watch.#wire();
+    watch.#wire(state.pieces);
     for (const { signal, k } of state.lasting ?? []) watch.#resume(signal, k);
     return watch;
   }
 }
+
+const isSignal = (name: string): name is Signal => SIGNALS.includes(name as Signal);
 
 const NONE: SpikeNews[] = [];
