@@ -34,7 +34,18 @@ import {
   sampledOf,
   TIMED_MIN,
 } from './pairing-hypotheses.js';
-import { FIRST_CHECK, keep, newWiring, remember, restart, startSampling, type Wiring } from './tracker-wiring.js';
+import { SeenParts } from './seen-parts.js';
+import {
+  FIRST_CHECK,
+  newWiring,
+  remember,
+  restart,
+  startSampling,
+  stateOf,
+  type Wiring,
+  type WiringState,
+  wiringFrom,
+} from './tracker-wiring.js';
 
 const MISTAKES: ReadonlySet<FindingName> = new Set(WIRING_MISTAKES);
 
@@ -53,7 +64,7 @@ export interface FindingsState {
     /** of one that reports one by one: how far its newest times are ahead of their arrival, seconds */
     ahead?: number;
   };
-  trackers: Array<[tracker: string, wiring: Wiring]>;
+  trackers: Array<[tracker: string, wiring: WiringState]>;
   findings: Finding[];
 }
 
@@ -91,7 +102,7 @@ export class Findings {
   #plan: StreamPlan;
   #judge: Judge;
   #coverage: Coverage;
-  readonly #reference: FindingsState['reference'];
+  readonly #reference: Omit<FindingsState['reference'], 'seen'> & { seen: SeenParts };
   readonly #trackers: Map<string, Wiring>;
   readonly #findings = new Map<string, Finding>();
   #changes: FindingChange[] = [];
@@ -100,8 +111,9 @@ export class Findings {
     this.#plan = plan;
     this.#judge = judgeOf(plan);
     this.#coverage = coverageOf(plan, this.#judge);
-    this.#reference = state?.reference ?? { parts: 0, opened: false, firstMs: null, seen: [] };
-    this.#trackers = new Map(state?.trackers);
+    const reference = state?.reference ?? { parts: 0, opened: false, firstMs: null, seen: [] };
+    this.#reference = { ...reference, seen: new SeenParts(reference.seen) };
+    this.#trackers = new Map(state?.trackers.map(([tracker, wiring]) => [tracker, wiringFrom(wiring)]));
     for (const finding of state?.findings ?? []) this.#findings.set(keyOf(finding.tracker, finding.finding), finding);
   }
 
@@ -207,8 +219,8 @@ export class Findings {
       examined ||= !wiring.healthy;
     }
     if (this.#trackers.size === 0) this.#neverCame(null, reference.firstMs!, atMs);
-    if (examined) keep(reference.seen, part, atMs);
-    else if (reference.seen.length > 0) reference.seen = [];
+    if (examined) reference.seen.add(part, atMs);
+    else if (reference.seen.length > 0) reference.seen.clear();
   }
 
   #neverCame(tracker: string | null, sinceMs: number, atMs: number): void {
@@ -233,7 +245,7 @@ export class Findings {
       return;
     }
     if (wiring.sampled) return;
-    keep(wiring.seen, part, atMs);
+    wiring.seen.add(part, atMs);
     if (wiring.parts >= wiring.nextCheck) this.#examine(tracker, wiring, atMs);
   }
 
@@ -295,12 +307,12 @@ export class Findings {
   }
 
   /** Keeps a step as two parts, with what is known of when such parts arrive. */
-  #sample(wiring: Wiring, sampled: ReceivedPart[], { t, reference, tracks }: Step): void {
-    const last = sampled[sampled.length - 1]?.t ?? Number.NEGATIVE_INFINITY;
+  #sample(wiring: Wiring, sampled: SeenParts, { t, reference, tracks }: Step): void {
+    const last = sampled.newest ?? Number.NEGATIVE_INFINITY;
     if (t === undefined || t < last + SAMPLED_EVERY_S) return;
     const arrivalMs = (ahead = 0) => (t - ahead) * 1000;
-    keep(sampled, { seq: 0, t, objects: this.#judgedTruths(reference) }, arrivalMs(this.#reference.ahead));
-    keep(wiring.seen, { seq: 0, t, objects: tracks }, arrivalMs(wiring.ahead));
+    sampled.add({ t, objects: this.#judgedTruths(reference) }, arrivalMs(this.#reference.ahead));
+    wiring.seen.add({ t, objects: tracks }, arrivalMs(wiring.ahead));
   }
 
   #examineSteps(tracker: string, wiring: Wiring, atMs: number): void {
@@ -322,11 +334,11 @@ export class Findings {
   #examine(tracker: string, wiring: Wiring, atMs: number): void {
     const count = wiring.sampled ? wiring.steps : wiring.parts;
     wiring.nextCheck = count + Math.min(CHECK_EVERY_MAX, Math.max(FIRST_CHECK, count >> 1));
-    const found = this.#diagnose(tracker, wiring, atMs);
+    const sample = this.#sampleOf(wiring);
+    const found = this.#diagnose(tracker, wiring, sample, atMs);
     for (const [name, evidence] of Object.entries(found)) this.#put(tracker, name as FindingName, evidence, atMs);
     const matches = wiring.possible >= ENOUGH && wiring.pairs > WEAK_SHARE * wiring.possible;
-    const { reference } = this.#sampleOf(wiring);
-    const conclusive = matches && wiring.seen.length >= LAG_PARTS && reference.length >= TIMED_MIN;
+    const conclusive = matches && sample.tracker.length >= LAG_PARTS && sample.reference.length >= TIMED_MIN;
     const others = this.list().filter(
       (one) => one.tracker === tracker && !(one.finding in found) && one.finding !== 'classes_never_match',
     );
@@ -335,16 +347,15 @@ export class Findings {
     if (any || conclusive) for (const { finding } of others) this.#clear(tracker, finding);
     if (any || !conclusive || (wiring.lag?.samples ?? 0) < LAG_SAMPLES) return;
     wiring.healthy = true;
-    wiring.seen = [];
-    if (wiring.sampled) wiring.sampled = [];
+    wiring.seen.clear();
+    wiring.sampled?.clear();
   }
 
   #sampleOf({ seen, sampled }: Wiring): FeedSample {
-    return { reference: sampled ?? this.#reference.seen, tracker: seen };
+    return { reference: (sampled ?? this.#reference.seen).list(), tracker: seen.list() };
   }
 
-  #diagnose(tracker: string, wiring: Wiring, atMs: number): Found {
-    const sample = this.#sampleOf(wiring);
+  #diagnose(tracker: string, wiring: Wiring, sample: FeedSample, atMs: number): Found {
     if (wiring.sampled) return this.#explained(tracker, wiring, sample, { ...this.#judge, by: 'time' }, {}, atMs);
     const { pairing } = this.#plan.settings;
     const mixed = mixedKeys(sample);
@@ -392,7 +403,7 @@ export class Findings {
 
   /** Objects match, but lie off along their own ways, by a frame or more. */
   #lag(tracker: string, wiring: Wiring, sample: FeedSample, judge: Judge): Found {
-    if (Math.min(wiring.seen.length, sample.reference.length) < LAG_PARTS) return {};
+    if (Math.min(sample.tracker.length, sample.reference.length) < LAG_PARTS) return {};
     const name = judge.by === 'frame' ? 'frame_offset' : 'clock_offset';
     const known = this.#findings.has(keyOf(tracker, name));
     const sums = lagSums(sample, judge);
@@ -443,7 +454,9 @@ export class Findings {
   }
 
   toJSON(): FindingsState {
-    return { reference: this.#reference, trackers: [...this.#trackers], findings: this.list() };
+    const reference = { ...this.#reference, seen: this.#reference.seen.list() };
+    const trackers = [...this.#trackers].map(([tracker, wiring]): [string, WiringState] => [tracker, stateOf(wiring)]);
+    return { reference, trackers, findings: this.list() };
   }
 }
 

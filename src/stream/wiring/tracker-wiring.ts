@@ -1,16 +1,11 @@
 /**
- * What is known about how one tracker is wired: its last parts while it is examined, and what was counted since. Plain
- * data, so that it is kept with the stream.
+ * What is known about how one tracker is wired: its last parts while it is examined, and what was counted since.
  */
-import type { FeedPart } from '../../wire/objects.js';
 import type { ReceivedPart } from '../../wiring/agreement.js';
 import type { ClassCounts } from './class-agreement.js';
 import type { LagHistory } from './lag-evidence.js';
+import { SeenParts } from './seen-parts.js';
 
-const SEEN_MAX = 64;
-/** objects of the parts that are kept of a feed, unless they are few parts */
-const SEEN_OBJECTS_MAX = 4096;
-const SEEN_MIN = 16;
 /** parts after which a tracker is examined first */
 export const FIRST_CHECK = 10;
 /** possible pairs, or steps, beyond which older ones count half */
@@ -21,9 +16,9 @@ export interface Wiring {
   openedMs: number;
   firstMs: number | null;
   /** its last parts, while it is examined; of feeds that report one by one, its side of the last steps */
-  seen: ReceivedPart[];
+  seen: SeenParts;
   /** the reference's side of those steps; absent where both feeds send frames */
-  sampled?: ReceivedPart[];
+  sampled?: SeenParts;
   /** how far its times are ahead of their arrival, seconds, where a feed reports one by one */
   ahead?: number;
   /** by class of a truth: with what its close tracks are labelled, where classes are kept apart */
@@ -55,7 +50,7 @@ export const newWiring = (openedMs: number): Wiring => ({
   parts: 0,
   openedMs,
   firstMs: null,
-  seen: [],
+  seen: new SeenParts(),
   nextCheck: FIRST_CHECK,
   healthy: false,
   steps: 0,
@@ -75,7 +70,7 @@ export function restart(wiring: Wiring): void {
   const { openedMs, firstMs, parts, sampled } = wiring;
   Object.assign(wiring, newWiring(openedMs), { firstMs, parts: Math.min(parts, 1) });
   delete wiring.kinds;
-  if (sampled) wiring.sampled = [];
+  if (sampled) wiring.sampled = new SeenParts();
 }
 
 export function remember<K extends 'possible' | 'pairs' | 'paired' | 'unpaired'>(
@@ -92,20 +87,23 @@ export function remember<K extends 'possible' | 'pairs' | 'paired' | 'unpaired'>
   wiring[second] = Math.round(wiring[second] / 2);
 }
 
-export function keep(seen: ReceivedPart[], { k, t, objects }: FeedPart, receivedMs: number): void {
-  const received: ReceivedPart = { receivedMs, objects };
-  if (k !== undefined) received.k = k;
-  if (t !== undefined) received.t = t;
-  seen.push(received);
-  let count = 0;
-  for (const one of seen) count += one.objects.ids.length;
-  while (seen.length > SEEN_MAX || (count > SEEN_OBJECTS_MAX && seen.length > SEEN_MIN))
-    count -= seen.shift()!.objects.ids.length;
+/** What was kept of single parts is of no use any more. */
+export function startSampling(wiring: Wiring): SeenParts {
+  wiring.seen = new SeenParts();
+  wiring.nextCheck = wiring.steps + FIRST_CHECK;
+  return new SeenParts();
 }
 
-/** What was kept of single parts is of no use any more. */
-export function startSampling(wiring: Wiring): ReceivedPart[] {
-  wiring.seen = [];
-  wiring.nextCheck = wiring.steps + FIRST_CHECK;
-  return [];
+/** The same as plain data, to be kept with the stream. */
+export type WiringState = Omit<Wiring, 'seen' | 'sampled'> & { seen: ReceivedPart[]; sampled?: ReceivedPart[] };
+
+export function stateOf(wiring: Wiring): WiringState {
+  const { sampled } = wiring;
+  return { ...wiring, seen: wiring.seen.list(), ...(sampled && { sampled: sampled.list() }) } as WiringState;
+}
+
+export function wiringFrom(state: WiringState): Wiring {
+  const { sampled } = state;
+  const parts = { seen: new SeenParts(state.seen), ...(sampled && { sampled: new SeenParts(sampled) }) };
+  return { ...state, ...parts } as Wiring;
 }
