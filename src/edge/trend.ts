@@ -20,46 +20,86 @@ export type TrendView = SeriesId & Record<Column, number[]>;
 const ROOM = 64;
 /** numbers of a row: whether costs are proven is the sign of their distance */
 const WIDTH = COLUMNS.length - 1;
+/** of these the first are whole numbers, told from a base */
+const WHOLE = 2;
+const WHOLE_MAX = 2 ** 31;
+/** four bytes have hardly as many digits, and a plot needs fewer */
+const DIGITS = 7;
 
 class Trend implements SeriesEntry {
-  #room: number;
-  #rows: Float64Array;
+  #room = 0;
+  /** two views of the same rows */
+  #whole = new Int32Array(0);
+  #costs = new Float32Array(0);
+  /** what the whole numbers of a row are told from */
+  readonly #base: [k: number, atMs: number] = [0, 0];
   /** rows written so far */
   #count = 0;
 
   constructor(
     readonly series: SeriesId,
     readonly framesMax: number,
-  ) {
-    this.#room = Math.min(ROOM, framesMax);
-    this.#rows = new Float64Array(this.#room * WIDTH);
-  }
+  ) {}
 
   push({ k, receivedMs, report }: ReportEvent): void {
     const { cost, distance, exact } = report;
-    const last = this.#count > 0 ? this.#rows[((this.#count - 1) % this.#room) * WIDTH] : Number.NEGATIVE_INFINITY;
+    const last = this.#count > 0 ? this.#wholeAt(this.#count - 1, 0) : Number.NEGATIVE_INFINITY;
     // at its end a series reports its last frame once more; one that starts again has a new trend
     if (k < last) this.#count = 0;
     else if (k === last) this.#count--;
+    if (this.#count === 0) this.#setBase(k, receivedMs);
+    else if (!this.#isNear(k, receivedMs)) this.#rebase(k, receivedMs);
     if (this.#count === this.#room && this.#room < this.framesMax) this.#grow();
-    const rows = this.#rows;
-    // in the order of COLUMNS, but for the last
     let at = (this.#count % this.#room) * WIDTH;
-    rows[at++] = k;
-    rows[at++] = receivedMs;
-    rows[at++] = exact ? distance : -distance;
-    rows[at++] = cost.localization;
-    rows[at++] = cost.missed;
-    rows[at++] = cost.false;
-    rows[at] = cost.switch;
+    this.#whole[at++] = k - this.#base[0];
+    this.#whole[at++] = receivedMs - this.#base[1];
+    const costs = this.#costs;
+    // in the order of COLUMNS, but for the last
+    costs[at++] = exact ? distance : -distance;
+    costs[at++] = cost.localization;
+    costs[at++] = cost.missed;
+    costs[at++] = cost.false;
+    costs[at] = cost.switch;
     this.#count++;
+  }
+
+  #wholeAt(row: number, column: number): number {
+    return this.#base[column] + this.#whole[(row % this.#room) * WIDTH + column];
+  }
+
+  #setBase(k: number, atMs: number): void {
+    this.#base[0] = k;
+    this.#base[1] = atMs;
+  }
+
+  #isNear(k: number, atMs: number): boolean {
+    return Math.abs(k - this.#base[0]) < WHOLE_MAX && Math.abs(atMs - this.#base[1]) < WHOLE_MAX;
+  }
+
+  /** The numbers are far from the base: that is the oldest row now; what is too far from it is another time. */
+  #rebase(k: number, atMs: number): void {
+    const oldest = Math.max(0, this.#count - this.#room);
+    const [before, beforeMs] = this.#base;
+    this.#setBase(this.#wholeAt(oldest, 0), this.#wholeAt(oldest, 1));
+    if (!this.#isNear(k, atMs)) {
+      this.#count = 0;
+      this.#setBase(k, atMs);
+      return;
+    }
+    const [moved, movedMs] = [before - this.#base[0], beforeMs - this.#base[1]];
+    for (let row = oldest; row < this.#count; row++) {
+      const at = (row % this.#room) * WIDTH;
+      this.#whole[at] += moved;
+      this.#whole[at + 1] += movedMs;
+    }
   }
 
   #grow(): void {
     this.#room = Math.min(this.#room + ROOM, this.framesMax);
-    const rows = new Float64Array(this.#room * WIDTH);
-    rows.set(this.#rows);
-    this.#rows = rows;
+    const rows = new Int32Array(this.#room * WIDTH);
+    rows.set(this.#whole);
+    this.#whole = rows;
+    this.#costs = new Float32Array(rows.buffer);
   }
 
   /** At most so many points, evenly apart, the newest among them. */
@@ -69,10 +109,11 @@ class Trend implements SeriesEntry {
     const view = Object.fromEntries(COLUMNS.map((column) => [column, [] as number[]])) as Record<Column, number[]>;
     for (let row = this.#count - size + ((size - 1) % stride); row < this.#count; row += stride) {
       const at = (row % this.#room) * WIDTH;
-      for (let c = 0; c < WIDTH; c++) view[COLUMNS[c]].push(this.#rows[at + c]);
-      const distance = view.distance.pop()!;
-      view.distance.push(Math.abs(distance));
-      view.exact.push(distance < 0 || Object.is(distance, -0) ? 0 : 1);
+      for (let c = 0; c < WHOLE; c++) view[COLUMNS[c]].push(this.#wholeAt(row, c));
+      for (let c = WHOLE; c < WIDTH; c++) view[COLUMNS[c]].push(Number(this.#costs[at + c].toPrecision(DIGITS)));
+      const isProven = !Object.is(this.#costs[at + WHOLE], -0) && this.#costs[at + WHOLE] >= 0;
+      view.distance.push(Math.abs(view.distance.pop()!));
+      view.exact.push(isProven ? 1 : 0);
     }
     return { ...this.series, ...view };
   }

@@ -49,6 +49,35 @@ describe('trend', () => {
     );
   });
 
+  it('tells costs to almost seven digits, and numbers and times exactly, however far they go', () => {
+    for (const step of [1, 2 ** 20, 2 ** 28, 2 ** 31 - 1]) {
+      const trends = new Trends(100, 10);
+      const base = 2 ** 52 - 300 * 2 ** 31;
+      for (let n = 0; n < 250; n++) {
+        const figures = {
+          distance: n / 7,
+          cost: { localization: n / 3, missed: 0, false: 1e9 / 3, switch: 0, total: 1 },
+        };
+        trends.observe(report(base + n * step, { receivedMs: 1.7e12 + n * step, report: fakeReport(figures) }));
+      }
+      const [view] = trends.list(all, 100);
+      // the last ones at least: what is too far apart to be one plot is told from its beginning
+      assert.ok(view.k.length >= (step < 2 ** 24 ? 100 : 1), `${step}`);
+      view.k.forEach((k, at) => {
+        const n = 250 - view.k.length + at;
+        assert.equal(k, base + n * step);
+        assert.equal(view.atMs[at], 1.7e12 + n * step);
+        for (const [told, exactly] of [
+          [view.distance[at], n / 7],
+          [view.localization[at], n / 3],
+          [view.missed[at], 0],
+          [view.false[at], 1e9 / 3],
+        ])
+          assert.ok(Math.abs(told - exactly) <= 5e-7 * exactly && `${told}`.length < 11, `${told}`);
+      });
+    }
+  });
+
   it('keeps at most so many frames, the newest, however many come', () => {
     for (const count of [63, 64, 65, 99, 100, 101, 250]) {
       const [{ k, missed }] = board(100, count).list(all, 1000);
