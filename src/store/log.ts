@@ -57,7 +57,9 @@ export interface LogSettings extends RetentionSettings {
   storageRetryMs: number;
 }
 
+/** buffers that are kept, and their bytes: a burst makes many, which nobody needs once it is over */
 const SPARE_WRITERS_MAX = 8;
+const SPARE_BYTES_MAX = 1 << 20;
 
 export class Log implements DurableLog, PastLog {
   readonly settings: LogSettings;
@@ -511,9 +513,15 @@ export class Log implements DurableLog, PastLog {
       for (let n = 0; n < batch.records.length; n++) this.#covered.addRecord(batch.records[n].stream, batch.first + n);
       this.#owner.committed(batch.first, batch.records);
       batch.resolve();
-      if (this.#spareWriters.length < SPARE_WRITERS_MAX) this.#spareWriters.push(batch.writer);
+      this.#spare(batch.writer);
     }
     if (batches.length > 0) this.#markAcked();
+  }
+
+  #spare(writer: RecordWriter): void {
+    let bytes = writer.capacity;
+    for (const { capacity } of this.#spareWriters) bytes += capacity;
+    if (this.#spareWriters.length < SPARE_WRITERS_MAX && bytes <= SPARE_BYTES_MAX) this.#spareWriters.push(writer);
   }
 
   #markAcked(): void {

@@ -128,6 +128,11 @@ export class RecordWriter {
     return this.#length;
   }
 
+  /** Bytes that it has room for. */
+  get capacity(): number {
+    return this.#bytes.length;
+  }
+
   /** Forgets everything after the first `length` bytes. */
   truncate(length: number): void {
     this.#reserve(length - this.#length);
