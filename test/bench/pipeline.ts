@@ -7,9 +7,12 @@
  *   --objects N   objects with ever-new ids in the test of growth (400000; the issue asks for 10000000)
  *   --only NAME   one part: throughput, cores, layers, heavy, readers, memory, recovery or growth
  *   --streams N   streams of the parts about memory and recovery (1000)
- *   --scene NAME  throughput of one scene: calm or crowd
+ *   --scene NAME  throughput, or memory, of one scene: calm or crowd
+ *   --lived N     frames of a stream before its memory is measured (400: what is kept to examine its wiring is gone by
+ *                 then, after 337 frames of a healthy one)
  *   --scores      with the companion scores on
- *   --heap N      write a heap snapshot of the evaluator with so many calm streams to the current folder, and no more
+ *   --heap N      write a heap snapshot of the evaluator with so many streams of the scene to the current folder, and no
+ *                 more
  *   --prof        write CPU profiles of the evaluator to the current folder
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -31,6 +34,7 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '3' },
     objects: { type: 'string', default: '400000' },
     streams: { type: 'string', default: '1000' },
+    lived: { type: 'string', default: '400' },
     only: { type: 'string' },
     scene: { type: 'string' },
     scores: { type: 'boolean', default: false },
@@ -472,8 +476,7 @@ async function memoryAt(scene: SceneName, streamCount: number) {
   return { scene, streams: streamCount, bytesPerStream, residentPerStream, ...steady };
 }
 
-/** so long a stream has lived: what is kept to examine its wiring is gone by then, after 337 frames of a healthy one */
-const LIVED_FRAMES = 400;
+const LIVED_FRAMES = Number(options.lived);
 /** more at once would be a test of the log's queue */
 const FILLED_TOGETHER = 50;
 const STEADY_FRAMES_PER_SECOND = 300;
@@ -505,7 +508,7 @@ const steadyColumns = ({ latencyMs, loopDelayMs, load }: Awaited<ReturnType<type
 
 async function memory() {
   const rows = [];
-  if (options.heap) return memoryAt('calm', Number(options.heap));
+  if (options.heap) return memoryAt((options.scene ?? 'calm') as SceneName, Number(options.heap));
   const most = Number(options.streams);
   for (const scene of ['calm', 'crowd'] as const)
     if (options.scene === undefined || options.scene === scene) rows.push(await memoryAt(scene, most));
