@@ -53,6 +53,7 @@ for (const [scene, framesOf] of Object.entries(SCENES))
       it(`has its fault named while it lasts: ${what}`, () => {
         const first = (CALM + round - 1) * LENGTH;
         const told = run.of('incident').filter(({ at }) => at! >= first + from && at! <= first + to);
+        assert.ok(CAUSES[round], `CAUSES of this test does not say what the fault of round ${round} is to be named`);
         const causes = told.map(({ tracker, cause }) => `${tracker} ${cause}`);
         assert.ok(
           told.some(({ tracker, cause }) => tracker === 'faulty' && CAUSES[round].test(cause)),
