@@ -146,7 +146,7 @@ function* framesOfFolder(
     problems.push({
       path: file,
       value: sources.length,
-      message: 'holds no file that is named like a frame of this format',
+      message: 'holds no file that is named like a frame of this format; adapters/README.md shows such names',
     });
   else yield* messages;
 }

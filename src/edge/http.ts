@@ -16,7 +16,7 @@ import { handleIncident } from './incident-actions.js';
 import { RequestRates } from './limits/request-rates.js';
 import type { IncidentPort, LivePort, Readiness } from './live-port.js';
 import type { PageFiles } from './page-files.js';
-import { type Access, type Identity, readerRefusal, targetOf } from './peers/access.js';
+import { type Access, forbiddenStream, type Identity, readerRefusal, targetOf } from './peers/access.js';
 import type { ServerFaults } from './peers/server-faults.js';
 import type { Filter } from './subscribers.js';
 
@@ -334,8 +334,7 @@ function requireAll(identity: Identity, path: string): void {
 }
 
 function requireStream(identity: Identity, stream: string): void {
-  if (!identity.covers(stream))
-    throw new HttpFault('stream_forbidden', `token ${identity.name} is not valid for stream ${stream}`);
+  if (!identity.covers(stream)) throw new HttpFault('stream_forbidden', forbiddenStream(identity, stream));
 }
 
 function required(query: URLSearchParams, key: string): string {

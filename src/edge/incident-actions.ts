@@ -5,7 +5,7 @@
 import type { OpenIncident, Remark } from '../wire/incidents.js';
 import { HttpFault } from './http-fault.js';
 import type { IncidentPort, LivePort } from './live-port.js';
-import type { Identity } from './peers/access.js';
+import { forbiddenStream, type Identity } from './peers/access.js';
 
 interface ActionParts {
   live: LivePort;
@@ -86,4 +86,4 @@ function noteOf({ note }: Fields): { note?: string } {
 const invalid = (message: string) => new HttpFault('request_invalid', `${message}; as in ${EXAMPLE}`);
 
 const forbidden = (identity: Identity, stream: string) =>
-  new HttpFault('stream_forbidden', `token ${identity.name} is not valid for stream ${stream}`);
+  new HttpFault('stream_forbidden', forbiddenStream(identity, stream));

@@ -19,7 +19,7 @@ import {
 import { type AckMessage, checkHello, type Hello, type Outgoing, parseMessage } from '../../wire/messages.js';
 import { dimensionsOf, type FeedPart } from '../../wire/objects.js';
 import { RateLimit } from '../limits/rate-limit.js';
-import type { Identity } from '../peers/access.js';
+import { forbiddenStream, type Identity } from '../peers/access.js';
 import { type Peer, SLOW_PATIENCE_MS } from '../peers/peer.js';
 import type { FeedDesk } from './feed-desk.js';
 import type { FeedConversation, FeedRefusal, OpenedFeed } from './feed-port.js';
@@ -232,7 +232,7 @@ export class Session implements FeedSession, FeedConversation {
 
   #forbidden({ feed: { stream } }: Hello<SettingsPatch>): Fault | undefined {
     if (this.identity.covers(stream)) return undefined;
-    const message = `token ${this.identity.name} is not valid for stream ${stream}; extend its streams`;
+    const message = forbiddenStream(this.identity, stream);
     return new Fault('stream_forbidden', 'stream', message, stream);
   }
 

@@ -54,6 +54,10 @@ const ANYONE: Identity = {
 
 const digest = (secret: string) => createHash('sha256').update(secret).digest('base64');
 
+/** Why a token may not read, or send, a stream. */
+export const forbiddenStream = ({ name }: Identity, stream: string): string =>
+  `token ${name} is not valid for stream ${stream}; extend its streams`;
+
 export class Access {
   #identities = new Map<string, Identity>();
   #origins: Set<string>;
@@ -81,9 +85,10 @@ export class Access {
         message: 'send Authorization: Bearer <token>, or offer the subprotocol bearer.<token>',
       };
     const identity = this.#identities.get(digest(token));
-    if (!identity) return { code: 'token_unknown', message: 'this token is not one of the configured ones' };
+    if (!identity)
+      return { code: 'token_unknown', message: 'this token is not one of the configured ones; add it to tokens' };
     if (!identity.roles.has(role))
-      return { code: 'role_forbidden', message: `token ${identity.name} lacks the role ${role}` };
+      return { code: 'role_forbidden', message: `token ${identity.name} lacks the role ${role}; add it to its roles` };
     return identity;
   }
 

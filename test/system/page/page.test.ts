@@ -846,7 +846,9 @@ describe('page states', () => {
     await screen.go(evaluator, '#/');
     await screen.page.getByLabel('Token').fill('a-token-that-nobody-knows-0123456');
     await screen.page.getByRole('button', { name: 'Connect' }).click();
-    await screen.page.getByText('This token was refused: this token is not one of the configured ones.').waitFor();
+    await screen.page
+      .getByText('This token was refused: this token is not one of the configured ones; add it to tokens.')
+      .waitFor();
     await screen.page.getByLabel('Token').fill(token);
     await screen.page.getByRole('button', { name: 'Connect' }).click();
     await screen.shows({ view: 'overview', series: 1, connection: 'open' });
