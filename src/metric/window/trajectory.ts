@@ -53,7 +53,8 @@ export class Trajectory {
 
   addEdge(edge: Edge): void {
     // most have one or two: a list that grows takes room for many
-    if (this.edges.length < GROWN_FROM) this.edges = [...this.edges, edge];
+    if (this.edges.length === 0) this.edges = [edge];
+    else if (this.edges.length < GROWN_FROM) this.edges = this.edges.concat(edge);
     else (this.edges as Edge[]).push(edge);
     if (this.byTrack !== null) this.byTrack.set(edge.track, edge);
     else if (edge.truth === this && this.edges.length > SCANNED_MAX)
