@@ -48,7 +48,7 @@ export const SYSTEM_TIMEOUT_MS = 600_000;
 const PAUSE_MS = 5000;
 
 /** Time between two looks: a twentieth of what has passed, so that a long wait costs few looks and no time. */
-const LOOKS_APART = { share: 1 / 20, leastMs: 10, mostMs: 200 };
+const LOOKS_APART = { share: 1 / 20, leastMs: 10, mostMs: 100 };
 
 /** Waits until `probe` gives something other than undefined or false; `what` goes into the complaint. */
 export async function until<T>(
