@@ -48,7 +48,9 @@ export class NumberDraft {
   }
 
   pushAll(values: ArrayLike<number>, count: number): void {
-    for (let n = 0; n < count; n++) this.list[this.length++] = values[n];
+    const { list, length } = this;
+    for (let n = 0; n < count; n++) list[length + n] = values[n];
+    this.length = length + count;
   }
 
   /** The first `count` of a list in rows of `stride`; false where they would not come back as they are. */
