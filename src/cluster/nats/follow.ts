@@ -7,6 +7,9 @@
  * A copy of a stream may lag behind the others, and so may what is read of it; who must have everything that was stored
  * before reads up to a sequence number that the leader gave. A copy may even stop for good, and its consumers with it:
  * one that brings nothing although the leader has more is given up, too.
+ *
+ * All brokers together must agree on a consumer. While they cannot, messages are asked for one by one: that needs only
+ * the leader of the stream.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -17,6 +20,8 @@ import {
   JetStreamApiError,
   type JetStreamManager,
   jetstreamManager,
+  type MsgRequest,
+  type NextMsgRequest,
 } from '@nats-io/jetstream';
 import { Cell } from './cell.js';
 import { type NatsConnection, noticeUnanswered } from './connection.js';
@@ -41,6 +46,8 @@ export interface FollowSettings {
 interface Reading extends FollowSettings {
   newest: number;
   patience: number;
+  /** for how long messages are asked for one by one, the next time that there is no consumer */
+  oneByOneMs: number;
 }
 
 export interface Followed {
@@ -68,6 +75,10 @@ const ASK_LOOKS = 4;
 const PATIENCE_LOOKS = { first: 3, most: 24 };
 /** a broker forgets a consumer that nobody has asked for so long, in nanoseconds */
 const INACTIVE_NS = 30e9;
+/** for how long messages are asked for one by one before a consumer is tried again: twice as long each time */
+const ONE_BY_ONE_MS = { first: 1000, most: 20_000 };
+/** until one asks again where there was none */
+const NONE_MS = 50;
 /** answers in a row that there is no such stream, after which there is none */
 const ABSENT_MAX = 20;
 /** what a consumer says of itself that cannot be relied on any more */
@@ -92,12 +103,12 @@ export async function* follow(
   const { timeoutMs, retryMs } = { ...DEFAULTS, ...settings };
   const manager = await jetstreamManager(connection, { checkAPI: false, timeout: timeoutMs });
   const newest = settings.from === 'newest' ? 0 : settings.from - 1;
-  const reading: Reading = { ...settings, newest, patience: PATIENCE_LOOKS.first };
+  const reading: Reading = { ...settings, newest, patience: PATIENCE_LOOKS.first, oneByOneMs: ONE_BY_ONE_MS.first };
   let absent = 0;
   while (!signal.aborted) {
     let brought = false;
     try {
-      for await (const message of readOnce(manager, reading, signal)) {
+      for await (const message of readPass(manager, reading, signal)) {
         absent = 0;
         reading.patience = PATIENCE_LOOKS.first;
         brought = true;
@@ -116,6 +127,19 @@ export async function* follow(
   }
 }
 
+/** What one consumer delivers or, when none can be made, what the leader has, for a while. */
+async function* readPass(manager: JetStreamManager, reading: Reading, signal: AbortSignal): AsyncGenerator<Followed> {
+  const { oneByOneMs } = reading;
+  reading.oneByOneMs = Math.min(2 * oneByOneMs, ONE_BY_ONE_MS.most);
+  try {
+    return yield* readOnce(manager, reading, signal);
+  } catch (error) {
+    const isMade = reading.oneByOneMs === ONE_BY_ONE_MS.first;
+    if (isMade || isAbsent(error)) throw error;
+  }
+  yield* readOneByOne(manager, reading, oneByOneMs, signal);
+}
+
 /** What one consumer delivers, until anything is odd. */
 async function* readOnce(manager: JetStreamManager, settings: Reading, signal: AbortSignal): AsyncGenerator<Followed> {
   const { stream, messagesAhead } = { ...DEFAULTS, ...settings };
@@ -123,6 +147,7 @@ async function* readOnce(manager: JetStreamManager, settings: Reading, signal: A
   const info = await manager.consumers.add(stream, configOf(name, settings));
   const consumer = manager.jetstream().consumers.getConsumerFromInfo(info);
   const messages = await consumer.consume({ max_messages: messagesAhead, bind: true, ...PULLS });
+  settings.oneByOneMs = ONE_BY_ONE_MS.first;
   // whoever reads may have left off, and never come to the end of this
   const stop = () => {
     clearInterval(comparing);
@@ -144,6 +169,43 @@ async function* readOnce(manager: JetStreamManager, settings: Reading, signal: A
     // a broker that does not hear this forgets it by itself
     manager.consumers.delete(stream, name).catch(() => {});
   }
+}
+
+async function* readOneByOne(
+  manager: JetStreamManager,
+  { stream, subject, from }: Reading,
+  forMs: number,
+  signal: AbortSignal,
+): AsyncGenerator<Followed> {
+  const untilMs = performance.now() + forMs;
+  let next = from === 'newest' ? 1 : from;
+  if (from === 'newest') {
+    const { state } = await manager.streams.info(stream, { subjects_filter: subject });
+    next = state.last_seq + 1;
+    const values: Followed[] = [];
+    for (const one of Object.keys(state.subjects ?? {})) {
+      const value = await messageOf(manager, stream, { last_by_subj: one });
+      if (value) values.push(value);
+    }
+    yield* values.sort((a, b) => a.sequence - b.sequence);
+  }
+  while (!signal.aborted && performance.now() < untilMs) {
+    // the broker knows this query, the type of the library does not
+    const query: NextMsgRequest = { seq: next, next_by_subj: subject };
+    const message = await messageOf(manager, stream, query as unknown as MsgRequest);
+    if (message) {
+      next = message.sequence + 1;
+      yield message;
+    } else await new Promise((resolve) => setTimeout(resolve, NONE_MS));
+  }
+}
+
+/** As the leader has it; null when there is none. */
+async function messageOf(manager: JetStreamManager, stream: string, query: MsgRequest): Promise<Followed | null> {
+  const message = await manager.streams.getMessage(stream, query);
+  if (message === null) return null;
+  const { subject, seq: sequence, data: bytes, header } = message;
+  return { subject, sequence, bytes, from: header.get(FROM_HEADER) };
 }
 
 function configOf(name: string, { subject, from }: FollowSettings) {

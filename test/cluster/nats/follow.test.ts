@@ -57,6 +57,67 @@ describe('following a stream', () => {
     }
   });
 
+  it('asks for messages one by one while the brokers make no consumer, and goes on with one when they do', async () => {
+    // who may not make consumers finds them as impossible as where brokers do not agree on one
+    const users = (denied: string) =>
+      `authorization { users: [{ user: any, password: p }, { user: some, password: p, permissions: { publish: { deny: ["${denied}"] } } }] }`;
+    const strict = new NatsServer();
+    await strict.start([users('$JS.API.CONSUMER.CREATE.>')]);
+    const settings = {
+      servers: [strict.url],
+      password: 'p',
+      connectTimeoutMs: 5000,
+      heartbeatMs: 5000,
+      reconnectMs: 50,
+    };
+    const writer = await connectNats({ name: 'writer', username: 'any', ...settings });
+    const reader = await connectNats({ name: 'reader', username: 'some', ...settings });
+    const over = new AbortController();
+    try {
+      await makeStream(writer, { name: 'O', subjects: ['o.*'], replicas: 1, maxBytes: 1 << 20 });
+      const publish = (subject: string) => jetstream(writer).publish(subject, subject);
+      for (let n = 0; n < 20; n++) await publish(n % 2 === 0 ? 'o.a' : 'o.b');
+      const own: number[] = [];
+      const newest: Array<[string, number]> = [];
+      const read = async () => {
+        for await (const one of follow(reader, { stream: 'O', subject: 'o.a', from: 1 }, over.signal))
+          own.push(one.sequence);
+      };
+      const watch = async () => {
+        for await (const one of follow(reader, { stream: 'O', subject: 'o.*', from: 'newest' }, over.signal))
+          newest.push([one.subject, one.sequence]);
+      };
+      const reading = Promise.all([read(), watch()]);
+      await until('everything is read', () => own.length === 10 && newest.length === 2);
+      assert.deepEqual(newest, [
+        ['o.a', 19],
+        ['o.b', 20],
+      ]);
+      await publish('o.a');
+      await until('what comes is read', () => own.length === 11 && newest.length === 3);
+      const manager = await jetstreamManager(writer);
+      assert.equal((await manager.streams.info('O')).state.consumer_count, 0);
+      await strict.stop('SIGKILL');
+      await strict.start([users('nothing')]);
+      const consumers = () =>
+        manager.streams.info('O').then(
+          ({ state }) => state.consumer_count,
+          () => 0,
+        );
+      await until('consumers are made', async () => (await consumers()) === 2);
+      await publish('o.a');
+      await until('they go on', () => own.length === 12 && newest.some(([, sequence]) => sequence === 22));
+      assert.deepEqual(own, Array.from({ length: 10 }, (_, n) => 2 * n + 1).concat([21, 22]));
+      over.abort();
+      await reading;
+    } finally {
+      over.abort();
+      await reader.close();
+      await writer.close();
+      await strict.close();
+    }
+  });
+
   it('reads what every subject says, though all of them change meanwhile', async () => {
     const settings = { servers: [broker.url], connectTimeoutMs: 5000, heartbeatMs: 5000 };
     const connection = await connectNats({ name: 'reader', ...settings });
