@@ -58,7 +58,7 @@ const PROOF_WORK = 1 / 16;
 const PROGRAM_WORK = 1;
 const PIVOT_WORK = 128;
 /** the most that is spent on the choice between optima */
-const CHOICE_WORK = 2 ** 18;
+const CHOICE_WORK = 2 ** 20;
 /** of a node of branch and bound */
 const NODE_WORK = 1024;
 const NODES_MAX = 2 ** 31 - 1;
@@ -102,7 +102,7 @@ export class Component extends ComponentRows {
     this.appliedHalves = this.stack.matrix(Float64Array, 1);
     this.appliedFrame = this.stack.matrix(Float64Array, 1);
     this.proof = new PriceProof(this);
-    this.ties = new TieBreak(this, this.proof, (row, e) => this.rankOf(row, e));
+    this.ties = new TieBreak(this, this.proof);
     if (!this.isolated) this.build();
   }
 
@@ -282,10 +282,10 @@ export class Component extends ComponentRows {
     const layers = this.layers();
     this.changedFrom = this.stack.head;
     this.proof.center(layers);
-    return this.ties.choose(layers, gap) || this.chooseAtFrontier(this.ties.mayBeOn(layers, gap), budget);
+    return !this.ties.hasChoice(layers, gap) || this.chooseAtFrontier(this.ties.mayBeOn(layers, gap), budget);
   }
 
-  /** So much is left to choose from that only the frontier finds its way: it sees the pairs that may be assigned. */
+  /** The frontier chooses among the pairs that may be assigned. */
   private chooseAtFrontier(mayBeOn: Uint8Array, budget: Budget): boolean {
     const { head, size } = this.stack;
     const E = this.edges.length;
@@ -301,9 +301,9 @@ export class Component extends ComponentRows {
     const chosen = this.context.chooseAmong(layers, part);
     budget.spend(part.done);
     if (chosen === null) return false;
-    const weights = new Float64Array(size * E);
+    const weights = this.partnerWeights();
     for (let at = 0; at < weights.length; at++)
-      if (this.pair.values[head * E + at] >= 0)
+      if (mayBeOn[at] && this.pair.values[head * E + at] >= 0)
         weights[at] = chosen[Math.floor(at / E)][this.pair.values[head * E + at]];
     this.hold(weights);
     return true;
