@@ -10,11 +10,10 @@
  *   G_k + v_jk        - G_(k+1) >= n_jk           for those at the track
  *
  * with all three between -s_k and s_k. Outside, nothing is worse than f_a = s, F_a = G_a = -s before and f_(b+1) = -s,
- * F_(b+1) = G_(b+1) = s after; rivals that earn nothing and are not known before, or after, ask for 0 instead; and at
- * the window's ends s is 0. So one pass along an edge, begun with the worst, shares out what each frame earns among F,
- * G and N = -f, which must not fall below -s: where all have come to s, the frames so far are known. Where one falls
- * below, the run begins anew behind that frame. What is known of one edge leaves others with fewer rivals: the passes
- * are repeated while that helps.
+ * F_(b+1) = G_(b+1) = s after; and at the window's ends, and where no rival earns before, or after, 0 is asked instead.
+ * So one pass along an edge, begun with the worst, keeps what each frame earns in N = -f, which pays what F and G need
+ * and must not fall below -s: where all have come to s, the frames so far are known. Where it falls below, the run
+ * begins anew behind that frame.
  *
  * The prices hold the rivals off and no more. What e earns above them, and what the outside asks less than the worst,
  * is e's own: the bound is the sum of all prices and of what each edge alone can earn above them, changes paid, so it
@@ -23,8 +22,6 @@
 
 /** a weight that is not known */
 export const OPEN = -1;
-/** passes over all edges; hardly anything is found after the third */
-const ROUNDS_MAX = 6;
 
 /**
  * All arrays are edge by edge or object by object, with a place for each frame, oldest first. They are used again for
@@ -47,21 +44,11 @@ export class KnownWeights {
   price = new Float64Array(0);
   /** [frame]: of a change before it; 0 at both ends of the window */
   cost = new Float64Array(0);
-  /** frames of each edge */
-  #openCount = new Int32Array(0);
   /** 1 where an edge of the object is known to be assigned */
   #taken = new Uint8Array(0);
-  /** 1 for an object with edges that were displaced since all were ranked, and before that since the last time */
-  #relieved = new Uint8Array(0);
-  #relievedBefore = new Uint8Array(0);
-  // along one edge: what its rivals earn, the first and last frames in which they earn something or are assigned, and
-  // its ends' prices
+  /** along one edge: what its rivals earn, and its ends' prices */
   #truthRival = new Float64Array(0);
   #trackRival = new Float64Array(0);
-  #truthFirst = 0;
-  #truthLast = 0;
-  #trackFirst = 0;
-  #trackLast = 0;
   #truthPrice = new Float64Array(0);
   #trackPrice = new Float64Array(0);
 
@@ -71,15 +58,8 @@ export class KnownWeights {
     this.objectCount = objectCount;
     this.frameCount = frameCount;
     if (this.truth.length < edgeCount) {
-      const size = Math.max(edgeCount, 2 * this.truth.length);
-      this.truth = new Int32Array(size);
-      this.track = new Int32Array(size);
-      this.#openCount = new Int32Array(size);
-    }
-    if (this.#relieved.length < objectCount) {
-      const size = Math.max(objectCount, 2 * this.#relieved.length);
-      this.#relieved = new Uint8Array(size);
-      this.#relievedBefore = new Uint8Array(size);
+      this.truth = new Int32Array(2 * edgeCount);
+      this.track = new Int32Array(2 * edgeCount);
     }
     if (this.weight.length < edgeCount * frameCount) {
       const size = Math.max(edgeCount * frameCount, 2 * this.weight.length);
@@ -108,37 +88,26 @@ export class KnownWeights {
     this.weight.fill(OPEN, 0, edgeCount * frameCount);
     this.price.fill(0, 0, objectCount * frameCount);
     this.#taken.fill(0, 0, objectCount * frameCount);
-    this.#openCount.fill(frameCount, 0, edgeCount);
-    this.#relieved.fill(1, 0, objectCount);
-    let found = true;
-    for (let round = 0; found && round < ROUNDS_MAX; round++) {
-      this.#rank();
-      const relieved = this.#relieved;
-      this.#relieved = this.#relievedBefore.fill(0, 0, objectCount);
-      this.#relievedBefore = relieved;
-      found = false;
-      for (let edge = 0; edge < edgeCount; edge++) {
-        if (this.#openCount[edge] === 0 || (relieved[this.truth[edge]] | relieved[this.track[edge]]) === 0) continue;
-        if (this.#follow(edge)) found = true;
-      }
+    this.#rank();
+    for (let edge = 0; edge < edgeCount; edge++) {
+      this.#displace(edge);
+      this.#follow(edge);
     }
-    if (found) this.#rank();
+    for (let edge = 0; edge < edgeCount; edge++) this.#displace(edge);
+    this.#rank();
   }
 
-  /** Takes rivals of assigned edges for known too, and ranks the others. */
+  /** Ranks what open edges earn at each of their ends. */
   #rank(): void {
     const { edgeCount, objectCount, frameCount, truth, track, benefit, weight, best, second } = this;
     best.fill(0, 0, objectCount * frameCount);
     second.fill(0, 0, objectCount * frameCount);
-    for (let edge = 0; edge < edgeCount; edge++) {
-      if (this.#openCount[edge] === 0) continue;
-      this.#displace(edge);
-      const row = edge * frameCount;
+    for (let edge = 0, at = 0; edge < edgeCount; edge++) {
       const truthRow = truth[edge] * frameCount;
       const trackRow = track[edge] * frameCount;
-      for (let k = 0; k < frameCount; k++) {
-        const earns = benefit[row + k];
-        if (earns === 0 || weight[row + k] !== OPEN) continue;
+      for (let k = 0; k < frameCount; k++, at++) {
+        const earns = benefit[at];
+        if (earns === 0 || weight[at] !== OPEN) continue;
         if (earns > best[truthRow + k]) {
           second[truthRow + k] = best[truthRow + k];
           best[truthRow + k] = earns;
@@ -151,111 +120,55 @@ export class KnownWeights {
     }
   }
 
+  /** Takes an edge for known where it is a rival of one that is assigned. */
   #displace(edge: number): void {
     const { frameCount, weight } = this;
-    const taken = this.#taken;
     const row = edge * frameCount;
     const truthRow = this.truth[edge] * frameCount;
     const trackRow = this.track[edge] * frameCount;
-    for (let k = 0; k < frameCount; k++) {
-      if (weight[row + k] !== OPEN || (taken[truthRow + k] | taken[trackRow + k]) === 0) continue;
-      weight[row + k] = 0;
-      this.#openCount[edge]--;
-      this.#relieved[this.truth[edge]] = 1;
-      this.#relieved[this.track[edge]] = 1;
-    }
+    for (let k = 0; k < frameCount; k++)
+      if (weight[row + k] === OPEN && (this.#taken[truthRow + k] | this.#taken[trackRow + k]) === 1)
+        weight[row + k] = 0;
   }
 
-  /** Looks at the rivals of an edge. Some may have been ranked before they were displaced: that asks too much only. */
-  #meetRivals(edge: number): void {
-    const { frameCount, benefit, weight, best, second } = this;
-    const taken = this.#taken;
-    const row = edge * frameCount;
-    const truthRow = this.truth[edge] * frameCount;
-    const trackRow = this.track[edge] * frameCount;
-    this.#truthFirst = this.#trackFirst = frameCount;
-    this.#truthLast = this.#trackLast = -1;
-    for (let k = 0; k < frameCount; k++) {
-      if (weight[row + k] === 1) continue;
-      const own = weight[row + k] === OPEN ? benefit[row + k] : -1;
-      const m = own === best[truthRow + k] ? second[truthRow + k] : best[truthRow + k];
-      const n = own === best[trackRow + k] ? second[trackRow + k] : best[trackRow + k];
-      this.#truthRival[k] = m;
-      this.#trackRival[k] = n;
-      if (m > 0 || taken[truthRow + k] === 1) {
-        this.#truthLast = k;
-        if (this.#truthFirst === frameCount) this.#truthFirst = k;
-      }
-      if (n > 0 || taken[trackRow + k] === 1) {
-        this.#trackLast = k;
-        if (this.#trackFirst === frameCount) this.#trackFirst = k;
-      }
-    }
-  }
-
-  /** Follows an edge through the window; says whether anything was found. */
-  #follow(edge: number): boolean {
-    this.#displace(edge);
-    this.#meetRivals(edge);
+  /** Follows an edge through the window. Rivals may have been displaced since they were ranked: that asks too much only. */
+  #follow(edge: number): void {
     const { frameCount, benefit, weight, cost } = this;
-    const truthRival = this.#truthRival;
-    const trackRival = this.#trackRival;
     const truthPrice = this.#truthPrice;
     const trackPrice = this.#trackPrice;
-    const truthLast = this.#truthLast;
-    const trackLast = this.#trackLast;
     const row = edge * frameCount;
-    let found = false;
-    let running = false;
-    let isAfterKnown = false;
-    // of the run at hand: its first frame, and the last up to which it is known
-    let first = 0;
+    const truths = this.#meetRivals(edge, this.truth[edge], this.#truthRival);
+    const tracks = this.#meetRivals(edge, this.track[edge], this.#trackRival);
+    // of the run at hand: its first frame, or -1, and the last up to which it is known
+    let first = -1;
     let last = -1;
     let F = 0;
     let G = 0;
     let N = 0;
+    const close = () => {
+      if (last >= 0) this.#keep(edge, first, last);
+      first = last = -1;
+    };
     for (let k = 0; k < frameCount; k++) {
-      const known = weight[row + k];
-      if (known !== OPEN) {
-        // a run that reaches one known before is known to its end: that one has taken the worst for its beginning
-        if (known === 1 && running) last = k - 1;
-        if (last >= first) found = this.#keep(edge, first, last);
-        running = false;
-        isAfterKnown = known === 1;
-        last = -1;
+      if (weight[row + k] !== OPEN) {
+        close();
         continue;
       }
-      if (!running) {
-        const s = cost[k];
-        F = isAfterKnown ? s : this.#truthFirst < k ? -s : 0;
-        G = isAfterKnown ? s : this.#trackFirst < k ? -s : 0;
-        N = isAfterKnown ? s : -s;
+      if (first < 0) {
+        F = truths.first < k ? -cost[k] : 0;
+        G = tracks.first < k ? -cost[k] : 0;
+        N = -cost[k];
         first = k;
-        last = -1;
-        running = true;
-        isAfterKnown = false;
       }
       const s = cost[k + 1];
-      const truthNeed = k < truthLast ? s : 0;
-      const trackNeed = k < trackLast ? s : 0;
+      const truthNeed = k < truths.last ? s : 0;
+      const trackNeed = k < tracks.last ? s : 0;
       // what must be paid so that no rival falls below -s
-      const lowF = F - truthRival[k];
-      const lowG = G - trackRival[k];
-      const earned = N + benefit[row + k];
-      F = lowF < -s ? -s : lowF;
-      G = lowG < -s ? -s : lowG;
-      N = earned - (F - lowF) - (G - lowG);
-      if (F > truthNeed) F = truthNeed;
-      if (G > trackNeed) G = trackNeed;
-      // the rest is shared so that the lowest of the three comes out as high as it can
-      let level = (F + G + N) / 3;
-      if (F >= level) level = (G + N) / 2;
-      else if (G >= level) level = (F + N) / 2;
-      const raisedF = Math.max(F, Math.min(truthNeed, level));
-      const raisedG = Math.max(G, Math.min(trackNeed, level));
-      N -= raisedF - F + raisedG - G;
-      F = raisedF;
-      G = raisedG;
+      const lowF = F - this.#truthRival[k];
+      const lowG = G - this.#trackRival[k];
+      F = Math.min(truthNeed, Math.max(-s, lowF));
+      G = Math.min(trackNeed, Math.max(-s, lowG));
+      N += benefit[row + k] - Math.max(0, -s - lowF) - Math.max(0, -s - lowG);
       if (N > s) {
         const moreF = Math.min(N - s, truthNeed - F);
         F += moreF;
@@ -263,20 +176,32 @@ export class KnownWeights {
         N = s;
       }
       if (N < -s) {
-        if (last >= first) found = this.#keep(edge, first, last);
-        running = false;
-        last = -1;
+        close();
         continue;
       }
       truthPrice[k] = Math.max(0, F - lowF);
       trackPrice[k] = Math.max(0, G - lowG);
       if (F >= truthNeed && G >= trackNeed && N >= s) last = k;
     }
-    if (running && last >= first) found = this.#keep(edge, first, last);
-    return found;
+    close();
   }
 
-  #keep(edge: number, first: number, last: number): true {
+  /** Writes down what an edge's rivals at one end earn; returns the first and last frames in which there are any. */
+  #meetRivals(edge: number, object: number, rival: Float64Array): { first: number; last: number } {
+    const { frameCount, benefit, weight, best, second } = this;
+    let first = frameCount;
+    let last = -1;
+    for (let k = 0, at = object * frameCount; k < frameCount; k++, at++) {
+      const own = weight[edge * frameCount + k] === OPEN ? benefit[edge * frameCount + k] : -1;
+      rival[k] = own === best[at] ? second[at] : best[at];
+      if (rival[k] === 0 && this.#taken[at] === 0) continue;
+      last = k;
+      if (first === frameCount) first = k;
+    }
+    return { first, last };
+  }
+
+  #keep(edge: number, first: number, last: number): void {
     const { frameCount, weight, price } = this;
     const truthRow = this.truth[edge] * frameCount;
     const trackRow = this.track[edge] * frameCount;
@@ -284,10 +209,7 @@ export class KnownWeights {
       weight[edge * frameCount + k] = 1;
       price[truthRow + k] = this.#truthPrice[k];
       price[trackRow + k] = this.#trackPrice[k];
-      this.#taken[truthRow + k] = 1;
-      this.#taken[trackRow + k] = 1;
+      this.#taken[truthRow + k] = this.#taken[trackRow + k] = 1;
     }
-    this.#openCount[edge] -= last - first + 1;
-    return true;
   }
 }
