@@ -12,10 +12,8 @@
  *
  * And where all changes cost the same:
  *
- * - Over frames without a benefit a weight may as well stay at its least value among them; and over frames in which the
- *   edge is the only one of its ends with a benefit, at its greatest: neither costs a change more. Such frames are one
- *   cell: one row, their benefits added.
- * - Frames without a benefit next to a weight of 0 have that weight.
+ * - Over frames without a benefit a weight may as well stay at its least value among them: that costs no change more.
+ *   Such frames are one cell: one row. Next to a weight of 0 they have that weight.
  *
  * Capacities of frames in which the same cells meet are one column; where an object has one cell only its partner's
  * capacity says as much.
@@ -54,8 +52,6 @@ interface Cell {
   first: number;
   last: number;
   benefit: number;
-  /** the only edge of its ends with a benefit in them */
-  only: boolean;
   /** columns of the boundaries before and after it, -1 at the window's ends */
   before: number;
   after: number;
@@ -74,10 +70,6 @@ interface Flow {
   frame: number;
 }
 
-/** What an edge is at a frame: without a benefit, the only one of its ends with one, or neither. */
-const Kind = { gap: 0, only: 1, contested: 2 } as const;
-type Kind = (typeof Kind)[keyof typeof Kind];
-
 export interface ReducedModel {
   data: ModelData;
   basis: BasisInput;
@@ -87,8 +79,6 @@ export interface ReducedModel {
   capacities: Capacity[];
   /** in the order of their columns, which follow those of the capacities */
   flows: Flow[];
-  /** [object * frameCount + frame]: column of its capacity there, or -1 */
-  columnOf: Int32Array;
 }
 
 /** What the known weights earn. */
@@ -108,27 +98,19 @@ export function knownValue({ known }: Program): number {
 
 /** Cuts the open frames of each edge into cells. */
 export function openCells({ known }: Program): Cell[] {
-  const { edgeCount, frameCount, truth, track, benefit, weight, second, cost } = known;
+  const { edgeCount, frameCount, benefit, weight, cost } = known;
   const cells: Cell[] = [];
   const merges = cost.subarray(1, frameCount).every((s) => s === cost[1]);
   for (let edge = 0; edge < edgeCount; edge++) {
     const row = edge * frameCount;
     if (merges) closeGaps(known, edge);
-    let before: Kind = Kind.contested;
+    let inGap = false;
     for (let k = 0; k < frameCount; k++) {
-      if (weight[row + k] !== OPEN) {
-        before = Kind.contested;
-        continue;
-      }
-      const earns = benefit[row + k];
-      const only = second[truth[edge] * frameCount + k] === 0 && second[track[edge] * frameCount + k] === 0;
-      const kind = earns === 0 ? Kind.gap : only ? Kind.only : Kind.contested;
-      if (merges && kind === before && kind !== Kind.contested) {
-        const cell = cells[cells.length - 1];
-        cell.last = k;
-        cell.benefit += earns;
-      } else cells.push({ edge, first: k, last: k, benefit: earns, only: kind === Kind.only, before: -1, after: -1 });
-      before = kind;
+      const isOpen = weight[row + k] === OPEN;
+      const isGap = isOpen && benefit[row + k] === 0;
+      if (merges && inGap && isGap) cells[cells.length - 1].last = k;
+      else if (isOpen) cells.push({ edge, first: k, last: k, benefit: benefit[row + k], before: -1, after: -1 });
+      inGap = isGap;
     }
   }
   return cells;
@@ -221,7 +203,6 @@ export function writeModel(program: Program, cells: Cell[]): ReducedModel {
     cells,
     capacities,
     flows,
-    columnOf,
   };
 }
 
@@ -287,37 +268,9 @@ export function keepBasis({ known, basis }: Program, model: ReducedModel, { colS
   });
 }
 
-/**
- * Gives every open frame its price. Frames that share a capacity share its price: each gets what its pair earns, as
- * long as that lasts. What is over or missing falls on the frame farthest from the window's end, or from its beginning,
- * so that the prices stay good when frames enter and leave.
- */
-export function keepPrices({ known }: Program, model: ReducedModel, colValue: Float64Array): void {
-  const { cells, capacities, columnOf } = model;
-  const { frameCount, truth, track, benefit, price } = known;
-  const newest = frameCount - 1;
-  const isLast = (first: number, last: number) => last === newest && first > 0;
-  capacities.forEach(({ object, first, last }, column) => {
-    price[object * frameCount + (isLast(first, last) ? first : last)] = Math.max(0, colValue[column]);
+/** Gives the objects their prices; frames that share a capacity have one at the last of them. */
+export function keepPrices({ known }: Program, { capacities }: ReducedModel, colValue: Float64Array): void {
+  capacities.forEach(({ object, last }, column) => {
+    known.price[object * known.frameCount + last] = Math.max(0, colValue[column]);
   });
-  const shared = (object: number, frame: number) => {
-    const column = columnOf[object * frameCount + frame];
-    return column < 0 ? 0 : Math.max(0, colValue[column]);
-  };
-  for (const { edge, first, last, only } of cells) {
-    if (!only || first === last) continue;
-    const truthRow = truth[edge] * frameCount;
-    const trackRow = track[edge] * frameCount;
-    const truthShare = shared(truth[edge], first);
-    const sum = truthShare + shared(track[edge], first);
-    const backwards = isLast(first, last);
-    let left = sum;
-    for (let n = 0; n <= last - first; n++) {
-      const k = backwards ? last - n : first + n;
-      const paid = n === last - first ? left : Math.min(left, benefit[edge * frameCount + k]);
-      left -= paid;
-      price[truthRow + k] = sum > 0 ? (paid * truthShare) / sum : 0;
-      price[trackRow + k] = paid - price[truthRow + k];
-    }
-  }
 }
