@@ -42,16 +42,12 @@ export interface IntegralSolution {
 }
 
 export interface ColdOptions {
-  /** default true */
-  presolve?: boolean;
   pivotsMax?: number;
 }
 
 export interface IntegralOptions {
   /** nodes of the search */
   nodesMax?: number;
-  /** a feasible assignment to begin with, shaped as `weights` */
-  start?: Float64Array;
 }
 
 /** HiGHS's primal solution status */
@@ -125,8 +121,7 @@ function chainMatrix(problem: LpProblem, numRows: number, numCols: number): Spar
 export function solveCold(runtime: Runtime, problem: LpProblem, options: ColdOptions = {}): LpSolution {
   if (problem.benefit.length === 0) return emptySolution(problem);
   return withModel(runtime, (model) => {
-    setOptions(model, { presolve: options.presolve === false ? 'off' : 'on', solver: 'choose' });
-    setOptions(model, { simplex_iteration_limit: options.pivotsMax ?? NO_LIMIT });
+    setOptions(model, { presolve: 'off', simplex_iteration_limit: options.pivotsMax ?? NO_LIMIT });
     check(model.passLp(chainModel(runtime.highs, problem)), 'HiGHS refused the model');
     check(model.run(), 'HiGHS failed');
     if (statusOf(model) === 'limit') return unfinished(problem, iterationsOf(model));
@@ -147,33 +142,18 @@ export function solveIntegral(runtime: Runtime, problem: LpProblem, options: Int
     for (let column = 0; column < data.numCols; column += 2 * problem.frameCount - 1)
       integrality.fill(integer, column, column + problem.frameCount);
     check(model.passMip({ ...data, colUpper, integrality }), 'HiGHS refused the model');
-    if (options.start) check(model.setSolution({ colValue: chainColumns(problem, options.start) }), 'bad start');
     check(model.run(), 'HiGHS failed');
-    return readIntegral(model, problem, options.start);
+    return readIntegral(model, problem);
   });
 }
 
-function readIntegral(model: RawModelApi, problem: LpProblem, start?: Float64Array): IntegralSolution {
+function readIntegral(model: RawModelApi, problem: LpProblem): IntegralSolution {
   const status = statusOf(model);
   const found = model.getInfoValue('primal_solution_status').value === FEASIBLE;
-  let weights = found ? chainWeights(model, problem).map(Math.round) : new Float64Array(problem.benefit.length);
-  if (start && weightsValue(problem, start) > weightsValue(problem, weights)) weights = start.slice();
+  const weights = found ? chainWeights(model, problem).map(Math.round) : new Float64Array(problem.benefit.length);
   if (!isAssignment(problem, weights)) throw failure('branch and bound returned no assignment');
   const value = weightsValue(problem, weights);
   return { value, weights, bound: Math.max(value, Number(model.getInfoValue('mip_dual_bound').value)), status };
-}
-
-/** The columns that belong to given weights: the rises follow from them. */
-function chainColumns({ frameCount, edgeTruth }: LpProblem, weights: Float64Array): Float64Array {
-  const edgeCount = edgeTruth.length;
-  const columns = new Float64Array(edgeCount * (2 * frameCount - 1));
-  let column = 0;
-  for (let edge = 0; edge < edgeCount; edge++) {
-    for (let frame = 0; frame < frameCount; frame++) columns[column++] = weights[frame * edgeCount + edge];
-    for (let frame = 1; frame < frameCount; frame++)
-      columns[column++] = Math.max(0, weights[frame * edgeCount + edge] - weights[(frame - 1) * edgeCount + edge]);
-  }
-  return columns;
 }
 
 function chainWeights(model: RawModelApi, { frameCount, edgeTruth }: LpProblem): Float64Array {

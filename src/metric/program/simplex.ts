@@ -17,7 +17,7 @@ export interface Simplex {
    * throws `simplex: ...` when HiGHS finds no optimum.
    */
   solve(problem: LpProblem, options?: WarmOptions): LpSolution;
-  /** The same written out in full, with presolve unless told otherwise. */
+  /** The same written out in full. */
   solveCold(problem: LpProblem, options?: ColdOptions): LpSolution;
   /** Finds the best assignment by branch and bound. */
   solveIntegral(problem: LpProblem, options?: IntegralOptions): IntegralSolution;

@@ -218,7 +218,7 @@ function warmSimplex(frames: Frame[]) {
     if (ring.rowCount > 0) simplexTimes.push(restarted.ms);
     if (k % 15 !== 0) continue;
     const problem = windowProblem(frames.slice(k - WINDOW_FRAMES + 1, k + 1));
-    const solved = timed(() => simplex.solveCold(problem, { presolve: false }));
+    const solved = timed(() => simplex.solveCold(problem));
     times.cold.push(solved.ms);
     worstDifference = Math.max(worstDifference, Math.abs(solved.result.value - restarted.result));
   }
