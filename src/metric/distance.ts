@@ -7,8 +7,7 @@
  *   euclidean    of points of any dimension
  *   geodesic     on the ellipsoid WGS84, metres                                   [latitude, longitude], altitude
  *
- * Crowds are pruned by sweeping along the first axis, large ones in strips along the second: objects farther apart
- * there than `reach` cannot be close.
+ * Crowds are pruned by sweeping along the first axis: objects farther apart there than `reach` cannot be close.
  */
 
 import { FARTHEST_M, geodesicLength, LEAST_DEGREE_M, latitudeReach } from './earth.js';
@@ -22,15 +21,8 @@ export type PairDistance = (a: Numbers, i: number, b: Numbers, j: number, stride
 const TWELVE_ROOT = Math.sqrt(12);
 /** up to so many pairs of objects it is faster to look at all of them than to sort */
 const SCAN_MAX = 640;
-/**
- * up to so many tracks sorting by insertion is faster, and with more, when they are moved by fewer places than this on
- * average
- */
+/** so many pairs of one truth are sorted by insertion */
 const INSERTION_SORT_MAX = 80;
-const MOVES_PER_TRACK_MAX = 20;
-/** so many tracks are put in strips, and so many strips there are at most for each of them */
-const STRIPS_FROM = 200;
-const STRIPS_PER_TRACK = 0.2;
 /** the share of a coordinate that may be lost where a centre is computed */
 const ROUNDED = 2 ** -51;
 /** times a number of tracks it is a whole number that a double can hold */
@@ -120,14 +112,7 @@ function geodesic(a: Numbers, i: number, b: Numbers, j: number, stride: number, 
 
 export const distances: Record<DistanceName, PairDistance> = { iou, hausdorff, wasserstein, euclidean, geodesic };
 
-const NO_TRACKS = new Int32Array(0);
 const finders: Partial<Record<DistanceName, PairFinder>> = {};
-
-/** What a window remembers of its last frame: tracks by where they end, because the next one is hardly different. */
-export class TrackOrder {
-  order = NO_TRACKS;
-  count = 0;
-}
 
 /**
  * Pairs of one frame closer than the cut-off, ordered by truth and then by track. All windows of a thread share one for
@@ -152,16 +137,8 @@ export class PairFinder {
   private top = new Float64Array(64);
   private bottom = new Float64Array(64);
   private widest = 0;
-  private tallest = 0;
-  /** tracks by where they end, and their ends */
-  private order = NO_TRACKS;
-  private orderedHigh = new Float64Array(64);
-  /** tracks by strip, and in each by where they end; where each strip begins; and, in this order, their bounds */
-  private arranged = new Int32Array(64);
-  private stripStart = new Int32Array(64);
-  private stripCount = 1;
-  private stripHeight = 0;
-  private firstTop = 0;
+  /** tracks by where they end, and, in this order, their bounds */
+  private order = new Int32Array(64);
   private sortedLow = new Float64Array(64);
   private sortedHigh = new Float64Array(64);
   private sortedTop = new Float64Array(64);
@@ -185,7 +162,7 @@ export class PairFinder {
   }
 
   /** Whether there are no more than so many pairs; otherwise not all of them were found. */
-  find(frame: PackedFrame, cutoff: number, tracks: TrackOrder, pairsMax = Number.POSITIVE_INFINITY): boolean {
+  find(frame: PackedFrame, cutoff: number, pairsMax = Number.POSITIVE_INFINITY): boolean {
     this.cutoff = cutoff;
     this.reach = reachOf(this.name, cutoff);
     this.secondReach = this.name === 'geodesic' ? Number.POSITIVE_INFINITY : this.reach;
@@ -196,10 +173,7 @@ export class PairFinder {
     if (truthCount === 0 || trackCount === 0) return true;
     this.measure(tracker.coordinates, trackCount, stride);
     const few = truthCount * trackCount <= SCAN_MAX;
-    if (!few) {
-      this.sortTracks(trackCount, tracks);
-      this.arrange(trackCount);
-    }
+    if (!few) this.sortTracks(trackCount);
     for (let i = 0; i < truthCount && this.count <= pairsMax; i++) {
       this.aim(reference.coordinates, i, stride);
       if (few) this.scan(frame, i);
@@ -217,7 +191,6 @@ export class PairFinder {
     }
     const { name, low, high, top, bottom } = this;
     let widest = 0;
-    let tallest = 0;
     for (let j = 0; j < count; j++) {
       const begin = lowOf(name, c, j, stride, 0);
       const end = highOf(name, c, j, 0, begin);
@@ -226,11 +199,9 @@ export class PairFinder {
       top[j] = lowOf(name, c, j, stride, 1);
       bottom[j] = highOf(name, c, j, 1, top[j]);
       if (end - begin > widest) widest = end - begin;
-      if (bottom[j] - top[j] > tallest) tallest = bottom[j] - top[j];
     }
     // a little more, for what was rounded
     this.widest = widest * (1 + 1e-9);
-    this.tallest = tallest * (1 + 1e-9);
   }
 
   /** Says where tracks that come near a truth begin and end. */
@@ -258,137 +229,63 @@ export class PairFinder {
   /** The same without a look at those that are far away; what is found is put in the tracks' own order. */
   private sweep(frame: PackedFrame, i: number): void {
     const from = this.count;
-    const { sortedLow, sortedHigh, sortedTop, sortedBottom, arranged, stripStart } = this;
-    const { left, right, above, below } = this;
+    const { sortedLow, sortedHigh, sortedTop, sortedBottom, order, left, right, above, below } = this;
+    const count = frame.tracker.ids.length;
     const last = right + this.widest;
-    const lastStrip = this.stripOf(below);
-    for (let strip = this.stripOf(above - this.tallest - Math.abs(above) * ROUNDED); strip <= lastStrip; strip++) {
-      const stripEnd = stripStart[strip + 1];
-      // skip what ends before the truth begins
-      let start = stripStart[strip];
-      let end = stripEnd;
-      while (start < end) {
-        const middle = (start + end) >> 1;
-        if (sortedHigh[middle] < left) start = middle + 1;
-        else end = middle;
-      }
-      for (let n = start; n < stripEnd && sortedHigh[n] <= last; n++)
-        if (sortedTop[n] <= below && sortedBottom[n] >= above && sortedLow[n] <= right)
-          this.test(frame, i, arranged[n]);
+    // skip what ends before the truth begins
+    let start = 0;
+    let end = count;
+    while (start < end) {
+      const middle = (start + end) >> 1;
+      if (sortedHigh[middle] < left) start = middle + 1;
+      else end = middle;
     }
+    for (let n = start; n < count && sortedHigh[n] <= last; n++)
+      if (sortedTop[n] <= below && sortedBottom[n] >= above && sortedLow[n] <= right) this.test(frame, i, order[n]);
     if (this.count > from + 1) this.sortFound(from);
   }
 
-  private stripOf(top: number): number {
-    if (this.stripCount === 1) return 0;
-    const strip = Math.floor((top - this.firstTop) / this.stripHeight);
-    return strip < 0 ? 0 : strip < this.stripCount ? strip : this.stripCount - 1;
-  }
-
-  private sortTracks(count: number, tracks: TrackOrder): void {
-    if (this.orderedHigh.length < count) {
-      this.orderedHigh = new Float64Array(count * 2);
-      this.arranged = new Int32Array(count * 2);
-      this.stripStart = new Int32Array(count * 2);
+  /**
+   * Sorts tracks by where they end: up to a tiny fraction of the whole width as numbers, which is many times faster than
+   * by comparing them, and then by insertion.
+   */
+  private sortTracks(count: number): void {
+    if (this.order.length < count) {
+      this.order = new Int32Array(count * 2);
       this.sortedLow = new Float64Array(count * 2);
       this.sortedHigh = new Float64Array(count * 2);
       this.sortedTop = new Float64Array(count * 2);
       this.sortedBottom = new Float64Array(count * 2);
     }
-    if (tracks.order.length < count) tracks.order = new Int32Array(count * 2);
-    this.order = tracks.order;
-    if (tracks.count !== count) this.sortByBuckets(count);
-    tracks.count = count;
-    if (
-      this.sortByInsertion(count, count > INSERTION_SORT_MAX ? MOVES_PER_TRACK_MAX * count : Number.POSITIVE_INFINITY)
-    )
-      return;
-    // not like the last frame at all, or most of them in few buckets
-    this.sortByKeys(count);
-    this.sortByInsertion(count, Number.POSITIVE_INFINITY);
-  }
-
-  /** Sorts what is nearly sorted; whether that took no more than so many moves. */
-  private sortByInsertion(count: number, movesMax: number): boolean {
-    const { high, order, orderedHigh } = this;
-    let moves = 0;
-    for (let n = 0; n < count; n++) {
-      const j = order[n];
-      const end = high[j];
-      let m = n - 1;
-      for (; m >= 0 && orderedHigh[m] > end; m--) {
-        order[m + 1] = order[m];
-        orderedHigh[m + 1] = orderedHigh[m];
-      }
-      order[m + 1] = j;
-      orderedHigh[m + 1] = end;
-      moves += n - 1 - m;
-      if (moves > movesMax) return false;
+    const { low, high, top, bottom, order, sortedLow, sortedHigh, sortedTop, sortedBottom } = this;
+    let least = high[0];
+    let most = high[0];
+    for (let j = 1; j < count; j++) {
+      if (high[j] < least) least = high[j];
+      else if (high[j] > most) most = high[j];
     }
-    return true;
-  }
-
-  /** Orders tracks by where they end, up to the width of a bucket, of which there are as many as tracks. */
-  private sortByBuckets(count: number): void {
-    const { high, order, arranged: bucketOf, stripStart: bucketStart } = this;
-    const { least, most } = extremes(high, count);
-    const scale = (count - 1) / (most - least);
-    bucketStart.fill(0, 0, count);
-    for (let j = 0; j < count; j++) {
-      // 0 where the width is 0 or infinite
-      bucketOf[j] = Math.floor((high[j] - least) * scale) | 0;
-      bucketStart[bucketOf[j]]++;
-    }
-    for (let n = 1; n < count; n++) bucketStart[n] += bucketStart[n - 1];
-    for (let j = count - 1; j >= 0; j--) order[--bucketStart[bucketOf[j]]] = j;
-  }
-
-  /** Puts the tracks, ordered as they are, into strips. */
-  private arrange(count: number): void {
-    const { order, arranged, stripStart, low, high, top, bottom } = this;
-    const { sortedLow, sortedHigh, sortedTop, sortedBottom } = this;
-    this.chooseStrips(count);
-    const strips = this.stripCount;
-    stripStart.fill(0, 0, strips + 1);
-    if (strips > 1) for (let j = 0; j < count; j++) stripStart[this.stripOf(top[j])]++;
-    else stripStart[0] = count;
-    // where each strip ends, and, counted down, begins
-    for (let strip = 1; strip <= strips; strip++) stripStart[strip] += stripStart[strip - 1];
-    for (let n = count - 1; n >= 0; n--) {
-      const j = order[n];
-      const at = --stripStart[this.stripOf(top[j])];
-      arranged[at] = j;
-      sortedLow[at] = low[j];
-      sortedHigh[at] = high[j];
-      sortedTop[at] = top[j];
-      sortedBottom[at] = bottom[j];
-    }
-  }
-
-  /** Strips as high as the tallest track and the reach; one where there are few tracks, or no second axis. */
-  private chooseStrips(count: number): void {
-    this.stripCount = 1;
-    if (count < STRIPS_FROM) return;
-    const { least, most } = extremes(this.top, count);
-    const strips = Math.min((most - least) / (this.tallest + this.secondReach), count * STRIPS_PER_TRACK);
-    if (!(strips >= 2)) return;
-    this.stripCount = Math.floor(strips);
-    this.firstTop = least;
-    this.stripHeight = (most - least) / this.stripCount;
-  }
-
-  /**
-   * The same up to a tiny fraction of the whole width: as numbers, which is many times faster than by comparing them.
-   */
-  private sortByKeys(count: number): void {
-    const { high, order, orderedHigh } = this;
-    const { least, most } = extremes(high, count);
     const width = most - least;
     const scale = width > 0 && width < Number.POSITIVE_INFINITY ? STEPS / width : 0;
     for (let j = 0; j < count; j++)
-      orderedHigh[j] = (scale === 0 ? 0 : Math.floor((high[j] - least) * scale)) * count + j;
-    const keys = orderedHigh.subarray(0, count).sort();
+      sortedHigh[j] = (scale === 0 ? 0 : Math.floor((high[j] - least) * scale)) * count + j;
+    const keys = sortedHigh.subarray(0, count).sort();
     for (let n = 0; n < count; n++) order[n] = keys[n] - Math.floor(keys[n] / count) * count;
+    for (let n = 0; n < count; n++) {
+      const j = order[n];
+      let m = n - 1;
+      for (; m >= 0 && sortedHigh[m] > high[j]; m--) {
+        order[m + 1] = order[m];
+        sortedHigh[m + 1] = sortedHigh[m];
+      }
+      order[m + 1] = j;
+      sortedHigh[m + 1] = high[j];
+    }
+    for (let n = 0; n < count; n++) {
+      const j = order[n];
+      sortedLow[n] = low[j];
+      sortedTop[n] = top[j];
+      sortedBottom[n] = bottom[j];
+    }
   }
 
   private test({ reference, tracker, stride }: PackedFrame, i: number, j: number): void {
@@ -454,16 +351,6 @@ export class PairFinder {
     this.track = grown(this.track, new Int32Array(size));
     this.distance = grown(this.distance, new Float64Array(size));
   }
-}
-
-function extremes(list: Float64Array, count: number): { least: number; most: number } {
-  let least = list[0];
-  let most = list[0];
-  for (let n = 1; n < count; n++) {
-    if (list[n] < least) least = list[n];
-    else if (list[n] > most) most = list[n];
-  }
-  return { least, most };
 }
 
 /** How far apart along the first axis two objects closer than the cut-off may be, from end to beginning. */

@@ -4,7 +4,7 @@
  */
 
 import { CrowdMatcher, PAIRS_MAX, pairsAfforded, thinPairs } from './crowd.js';
-import { PairFinder, TrackOrder } from './distance.js';
+import { PairFinder } from './distance.js';
 import { type Account, Accounts, PATIENCE, PATIENCE_MAX, STATES_MAX } from './engine-rule.js';
 import type { PackedFrame } from './frame.js';
 import { FrameMatchings, matchFrame } from './frame-matching.js';
@@ -46,7 +46,6 @@ export class Solver implements WindowListener {
   /** pairs whose ends have no other */
   isolatedCount = 0;
   private readonly finder: PairFinder;
-  private readonly trackOrder = new TrackOrder();
   /** solves everything that is not weighted, until a knot grows too large; null otherwise */
   private readonly frontier: Frontier | null;
   /** null where the frontier is to work whatever it takes */
@@ -154,7 +153,7 @@ export class Solver implements WindowListener {
     const { contents, finder } = this;
     this.restoreCoarse();
     const afforded = contents.weighted ? null : pairsAfforded(budget, packed);
-    if (!finder.find(packed, this.params.cutoff, this.trackOrder, afforded?.matched)) {
+    if (!finder.find(packed, this.params.cutoff, afforded?.matched)) {
       this.entered += finder.count / FOUND_PER_WORK;
       const { found, least } = this.crowds.match(packed, budget);
       this.appendAssigned(packed, found, least);

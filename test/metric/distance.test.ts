@@ -3,7 +3,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { distances, PairFinder, TrackOrder } from '../../src/metric/distance.js';
+import { distances, PairFinder } from '../../src/metric/distance.js';
 import { DISTANCES } from '../../src/metric/params.js';
 import { randomFrom } from '../kit/random.js';
 import { drawn } from '../kit/system/system.js';
@@ -28,8 +28,6 @@ describe('the search for close pairs', () => {
         return { ids: Array.from({ length: count }, (_, n) => `${n}`), coordinates };
       };
       const finder = PairFinder.for(name);
-      // two windows take turns
-      const orders = [new TrackOrder(), new TrackOrder()];
       let close = 0;
       for (let round = 0; round < drawn(120); round++) {
         // few and many, the same number again and another one
@@ -38,7 +36,7 @@ describe('the search for close pairs', () => {
         const shifts = round % 5 === 0 ? 1 : 3;
         for (let shift = 0; shift < shifts; shift++) {
           for (let n = 0; n < tracker.coordinates.length; n += stride) tracker.coordinates[n] += next() - 0.5;
-          finder.find({ reference, tracker, stride }, CUTOFF[name], orders[round % 2]);
+          finder.find({ reference, tracker, stride }, CUTOFF[name]);
           let at = 0;
           for (let i = 0; i < reference.ids.length; i++) {
             for (let j = 0; j < tracker.ids.length; j++) {
