@@ -20,94 +20,77 @@
  * comes out the same.
  */
 
+import type { LpProblem } from './linear-program.js';
+
 /** a weight that is not known */
 export const OPEN = -1;
 
-/**
- * All arrays are edge by edge or object by object, with a place for each frame, oldest first. They are used again for
- * the next window.
- */
+/** All arrays are edge by edge or object by object, truths first, with a place for each frame, oldest first. */
 export class KnownWeights {
-  frameCount = 0;
-  edgeCount = 0;
-  objectCount = 0;
+  readonly frameCount: number;
+  readonly edgeCount: number;
+  readonly objectCount: number;
   /** object of each edge */
-  truth = new Int32Array(0);
-  track = new Int32Array(0);
-  benefit = new Float64Array(0);
+  readonly truth: Int32Array;
+  readonly track: Int32Array;
+  readonly benefit: Float64Array;
   /** 0, 1 or OPEN */
-  weight = new Int8Array(0);
-  /** the most that an open edge of the object earns, and the next */
-  best = new Float64Array(0);
-  second = new Float64Array(0);
+  readonly weight: Int8Array;
   /** of the objects; found where an edge is known to be assigned, 0 elsewhere */
-  price = new Float64Array(0);
+  readonly price: Float64Array;
   /** [frame]: of a change before it; 0 at both ends of the window */
-  cost = new Float64Array(0);
+  readonly cost: Float64Array;
+  /** the most that an open edge of the object earns, and the next */
+  readonly #best: Float64Array;
+  readonly #second: Float64Array;
   /** 1 where an edge of the object is known to be assigned */
-  #taken = new Uint8Array(0);
+  readonly #taken: Uint8Array;
   /** along one edge: what its rivals earn, and its ends' prices */
-  #truthRival = new Float64Array(0);
-  #trackRival = new Float64Array(0);
-  #truthPrice = new Float64Array(0);
-  #trackPrice = new Float64Array(0);
+  readonly #truthRival: Float64Array;
+  readonly #trackRival: Float64Array;
+  readonly #truthPrice: Float64Array;
+  readonly #trackPrice: Float64Array;
 
-  /** Makes room for a window. The caller writes `truth`, `track`, `benefit` and `cost`. */
-  begin(edgeCount: number, objectCount: number, frameCount: number): void {
-    this.edgeCount = edgeCount;
-    this.objectCount = objectCount;
+  constructor({ frameCount, truthCount, trackCount, edgeTruth, edgeTrack, benefit, switchCost }: LpProblem) {
     this.frameCount = frameCount;
-    if (this.truth.length < edgeCount) {
-      this.truth = new Int32Array(2 * edgeCount);
-      this.track = new Int32Array(2 * edgeCount);
-    }
-    if (this.weight.length < edgeCount * frameCount) {
-      const size = Math.max(edgeCount * frameCount, 2 * this.weight.length);
-      this.weight = new Int8Array(size);
-      this.benefit = new Float64Array(size);
-    }
-    if (this.best.length < objectCount * frameCount) {
-      const size = Math.max(objectCount * frameCount, 2 * this.best.length);
-      this.best = new Float64Array(size);
-      this.second = new Float64Array(size);
-      this.price = new Float64Array(size);
-      this.#taken = new Uint8Array(size);
-    }
-    if (this.cost.length < frameCount + 1) {
-      this.cost = new Float64Array(frameCount + 1);
-      this.#truthRival = new Float64Array(frameCount);
-      this.#trackRival = new Float64Array(frameCount);
-      this.#truthPrice = new Float64Array(frameCount);
-      this.#trackPrice = new Float64Array(frameCount);
-    }
-  }
-
-  /** Finds weights and prices; `best` and `second` are those of the edges left open. */
-  find(): void {
-    const { edgeCount, objectCount, frameCount } = this;
-    this.weight.fill(OPEN, 0, edgeCount * frameCount);
-    this.price.fill(0, 0, objectCount * frameCount);
-    this.#taken.fill(0, 0, objectCount * frameCount);
+    this.edgeCount = edgeTruth.length;
+    this.objectCount = truthCount + trackCount;
+    this.truth = edgeTruth;
+    this.track = edgeTrack.map((track) => truthCount + track);
+    this.benefit = new Float64Array(this.edgeCount * frameCount);
+    for (let edge = 0, at = 0; edge < this.edgeCount; edge++)
+      for (let frame = 0; frame < frameCount; frame++) this.benefit[at++] = benefit[frame * this.edgeCount + edge];
+    this.cost = new Float64Array(frameCount + 1);
+    this.cost.set(switchCost.subarray(1), 1);
+    this.weight = new Int8Array(this.edgeCount * frameCount).fill(OPEN);
+    const objectFrames = this.objectCount * frameCount;
+    this.price = new Float64Array(objectFrames);
+    this.#best = new Float64Array(objectFrames);
+    this.#second = new Float64Array(objectFrames);
+    this.#taken = new Uint8Array(objectFrames);
+    this.#truthRival = new Float64Array(frameCount);
+    this.#trackRival = new Float64Array(frameCount);
+    this.#truthPrice = new Float64Array(frameCount);
+    this.#trackPrice = new Float64Array(frameCount);
     this.#rank();
-    for (let edge = 0; edge < edgeCount; edge++) {
+    for (let edge = 0; edge < this.edgeCount; edge++) {
       this.#displace(edge);
       this.#follow(edge);
     }
-    for (let edge = 0; edge < edgeCount; edge++) this.#displace(edge);
-    this.#rank();
+    for (let edge = 0; edge < this.edgeCount; edge++) this.#displace(edge);
   }
 
-  /** Ranks what open edges earn at each of their ends. */
+  /** Ranks what edges earn at each of their ends. */
   #rank(): void {
-    const { edgeCount, objectCount, frameCount, truth, track, benefit, weight, best, second } = this;
-    best.fill(0, 0, objectCount * frameCount);
-    second.fill(0, 0, objectCount * frameCount);
+    const { edgeCount, frameCount, truth, track, benefit } = this;
+    const best = this.#best;
+    const second = this.#second;
     for (let edge = 0, at = 0; edge < edgeCount; edge++) {
       const truthRow = truth[edge] * frameCount;
       const trackRow = track[edge] * frameCount;
       for (let k = 0; k < frameCount; k++, at++) {
         const earns = benefit[at];
-        if (earns === 0 || weight[at] !== OPEN) continue;
+        if (earns === 0) continue;
         if (earns > best[truthRow + k]) {
           second[truthRow + k] = best[truthRow + k];
           best[truthRow + k] = earns;
@@ -188,7 +171,9 @@ export class KnownWeights {
 
   /** Writes down what an edge's rivals at one end earn; returns the first and last frames in which there are any. */
   #meetRivals(edge: number, object: number, rival: Float64Array): { first: number; last: number } {
-    const { frameCount, benefit, weight, best, second } = this;
+    const { frameCount, benefit, weight } = this;
+    const best = this.#best;
+    const second = this.#second;
     let first = frameCount;
     let last = -1;
     for (let k = 0, at = object * frameCount; k < frameCount; k++, at++) {

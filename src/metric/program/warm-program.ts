@@ -27,7 +27,6 @@ import {
   knownValue,
   type LastBasis,
   openCells,
-  type Program,
   writeModel,
 } from './reduced-program.js';
 
@@ -45,7 +44,6 @@ export interface WarmOptions {
 export class WarmProgram {
   /** solves that failed and were repeated cold */
   fallbackCount = 0;
-  private readonly known = new KnownWeights();
   private model: RawModelApi | null = null;
   /** the model's last solve had a limit, which it keeps */
   private isLimited = true;
@@ -69,9 +67,8 @@ export class WarmProgram {
   }
 
   private solveWarm(problem: LpProblem, basis: LastBasis, pivotsMax: number | undefined): LpSolution {
-    const program = this.programOf(problem, basis);
-    const { known } = program;
-    known.find();
+    const known = new KnownWeights(problem);
+    const program = { basis, known };
     const cells = openCells(program);
     const rows = cells.length;
     const left = pivotsMax && pivotsMax - Math.floor(rows / ROWS_PER_PIVOT);
@@ -103,21 +100,6 @@ export class WarmProgram {
     if (!(Math.abs(solution.value - bound) <= 1e-9 * Math.max(1, bound)))
       throw failure(`value ${solution.value} and bound ${bound} differ`);
     return { ...solution, rows, prices: pricesOf(known) };
-  }
-
-  private programOf(problem: LpProblem, basis: LastBasis): Program {
-    const { known } = this;
-    const { frameCount, truthCount, trackCount, edgeTruth, edgeTrack, benefit, switchCost } = problem;
-    const edgeCount = edgeTruth.length;
-    known.begin(edgeCount, truthCount + trackCount, frameCount);
-    for (let edge = 0, at = 0; edge < edgeCount; edge++) {
-      known.truth[edge] = edgeTruth[edge];
-      known.track[edge] = truthCount + edgeTrack[edge];
-      for (let frame = 0; frame < frameCount; frame++) known.benefit[at++] = benefit[frame * edgeCount + edge];
-    }
-    for (let frame = 1; frame < frameCount; frame++) known.cost[frame] = switchCost[frame];
-    known.cost[0] = known.cost[frameCount] = 0;
-    return { basis, known };
   }
 
   private run(pivotsMax: number | undefined, { data, basis }: ReturnType<typeof writeModel>): RawModelApi {
