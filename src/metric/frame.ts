@@ -187,7 +187,6 @@ function packFeed(
       kinds ??= new Array(count).fill(null);
       kinds[n] = kindOf(object.kind, `${frame}.${side}[${n}].kind`, problems);
     }
-    if (wantsBoxes && putBox(object, coordinates, n)) continue;
     const list = wantsBoxes ? object.box : object.point;
     if (Array.isArray(list) && list.length === stride && (wantsBoxes ? object.point : object.box) === undefined) {
       let sum = 0;
@@ -257,24 +256,6 @@ function packIds(objects: readonly Obj[], before: string[] = []): string[] | nul
     for (let n = 0; n < length; n++) if (ids[n] === id && n !== strangers[s]) return null;
   }
   return ids;
-}
-
-/** The usual case at once: a box of four finite numbers with sides above 0, and no point. */
-function putBox({ box, point }: { box?: number[]; point?: number[] }, coordinates: Float64Array, n: number): boolean {
-  if (point !== undefined || !Array.isArray(box) || box.length !== 4) return false;
-  const left = box[0];
-  const top = box[1];
-  const width = box[2];
-  const height = box[3];
-  if (typeof left !== 'number' || typeof top !== 'number') return false;
-  if (typeof width !== 'number' || typeof height !== 'number' || !(width > 0 && height > 0)) return false;
-  // 0 unless one is NaN or infinite
-  if (left - left + (top - top) + (width - width) + (height - height) !== 0) return false;
-  coordinates[4 * n] = left;
-  coordinates[4 * n + 1] = top;
-  coordinates[4 * n + 2] = width;
-  coordinates[4 * n + 3] = height;
-  return true;
 }
 
 /** Whether packed objects are what the distance compares; what does not fit is unpacked and explained. */
