@@ -246,8 +246,8 @@ export class PairFinder {
   }
 
   /**
-   * Sorts tracks by where they end: up to a tiny fraction of the whole width as numbers, which is many times faster than
-   * by comparing them, and then by insertion.
+   * Sorts tracks by where they end: as numbers up to a tiny fraction of the whole width, which is many times faster
+   * than by comparing them, and then by insertion.
    */
   private sortTracks(count: number): void {
     if (this.order.length < count) {

@@ -255,8 +255,8 @@ export class Component extends ComponentRows {
   }
 
   /**
-   * The optimum is fractional: looks for the best assignment among those within the gap, then by branch and bound, unless
-   * the linear program's value is asked for.
+   * The optimum is fractional: looks for the best assignment among those within the gap, then by branch and bound,
+   * unless the linear program's value is asked for.
    */
   private search(simplex: Simplex, weights: Float64Array, budget: Budget): void {
     this.take(weights);

@@ -114,7 +114,7 @@ export class KnownWeights {
         weight[row + k] = 0;
   }
 
-  /** Follows an edge through the window. Rivals may have been displaced since they were ranked: that asks too much only. */
+  /** Follows an edge through the window. Rivals displaced since they were ranked count: that asks too much only. */
   #follow(edge: number): void {
     const { frameCount, benefit, weight, cost } = this;
     const truthPrice = this.#truthPrice;

@@ -61,8 +61,8 @@ export class TieBreak {
   }
 
   /**
-   * [layer * edges + edge]: 1 where an assignment up to `gap` quanta below the bound may have an edge, of those that hang
-   * together with one that has a choice; the others are what they are.
+   * [layer * edges + edge]: 1 where an assignment up to `gap` quanta below the bound may have an edge, of those that
+   * hang together with one that has a choice; the others are what they are.
    */
   mayBeOn(layers: ProofLayers, gap: number): Uint8Array {
     this.begin(layers, gap);
@@ -119,7 +119,7 @@ export class TieBreak {
     return earned <= enough;
   }
 
-  /** Finds the layers in which an edge may be otherwise, and marks those in which it may be assigned, if there are any. */
+  /** Finds the layers in which an edge may be otherwise, and marks those in which it may be assigned, if any. */
   private lookAt(edge: number, may: Uint8Array | null = null): boolean {
     const { firstRow, layerCount, partner, changeCost, benefit, price } = this.layers;
     const { truthCount: n, trackCount, edgeTruth, edgeTrack } = this.graph;
