@@ -1,8 +1,7 @@
 /**
  * The cheapest matching of rows and columns where only some pairs are possible: shortest augmenting paths over a sparse
- * table, after Jonker and Volgenant (1987). Rows may stay alone at a price, columns for nothing. Most rows find their
- * column in a first pass of bids; for the others a path is searched, with a heap and without recursion, so that a crowd
- * costs what its conflicts do. Columns have prices <= 0, and 0 unless matched; a row's pair is its cheapest at these
+ * table, after Jonker and Volgenant (1987). Rows may stay alone at a price, columns for nothing. A path is searched with
+ * a heap and without recursion, and ends at the first free column, so that a crowd costs what its conflicts do. Columns have prices <= 0, and 0 unless matched; a row's pair is its cheapest at these
  * prices, which proves the matching optimal. Small costs keep all their digits: nothing large is added to them.
  */
 
@@ -10,9 +9,6 @@ const NONE = -1;
 /** in place of a place in the heap: a column whose distance is final, and one that nobody has */
 const DONE = -2;
 const FREE = -3;
-/** bids per row in the first pass; rows that are still outbid then search for a path */
-const BIDS_PER_ROW = 4;
-
 /** A table by rows: the pairs of row i are those from `start[i]` to `start[i + 1]`. */
 export interface SparseTable {
   rows: number;
@@ -44,8 +40,8 @@ export function cheapestMatching(table: SparseTable, isOver: (looks: number) => 
 /** Working space, kept from one matching to the next. */
 class Matcher {
   pairOf = new Int32Array(64);
-  /** rows that were outbid */
-  private left = new Int32Array(64);
+  /** pairs looked at since somebody was told */
+  private looks = 0;
   private rowOf = new Int32Array(64);
   price = new Float64Array(64);
   /** of each column during one search: how far it is, by which pair of which row, and where it stands in the heap */
@@ -61,12 +57,14 @@ class Matcher {
 
   match(table: SparseTable, isOver: (looks: number) => boolean): Matching {
     this.reset(table);
-    let leftCount = this.bid(table, isOver);
-    for (; leftCount > 0 && !isOver(this.looks); leftCount--) {
-      this.looks = 0;
-      this.augment(table, this.left[leftCount - 1]);
+    this.looks = 0;
+    for (let row = 0; row < table.rows; row++) {
+      if (isOver(this.looks)) this.takeFree(table, row);
+      else {
+        this.looks = 0;
+        this.augment(table, row);
+      }
     }
-    for (; leftCount > 0; leftCount--) this.takeFree(table, this.left[leftCount - 1]);
     return this;
   }
 
@@ -79,10 +77,7 @@ class Matcher {
   }
 
   private reset({ rows, columns }: SparseTable): void {
-    if (this.pairOf.length < rows) {
-      this.pairOf = new Int32Array(2 * rows);
-      this.left = new Int32Array(2 * rows);
-    }
+    if (this.pairOf.length < rows) this.pairOf = new Int32Array(2 * rows);
     if (this.rowOf.length < columns) {
       const size = 2 * columns;
       this.price = new Float64Array(size);
@@ -98,69 +93,6 @@ class Matcher {
     this.rowOf.fill(NONE, 0, columns);
     this.price.fill(0, 0, columns);
     this.place.fill(NONE, 0, columns);
-  }
-
-  /** Rows bid for their cheapest column; whoever is outbid bids again. Returns how many are left without an answer. */
-  private bid(table: SparseTable, isOver: (looks: number) => boolean): number {
-    const { pairOf, rowOf, price, left } = this;
-    const { rows, column } = table;
-    let leftCount = 0;
-    let bids = BIDS_PER_ROW * rows;
-    this.looks = 0;
-    for (let first = 0; first < rows; first++) {
-      if (isOver(this.looks)) bids = 0;
-      this.looks = 0;
-      for (let row = first; row !== NONE; ) {
-        const pair = this.cheapestPair(table, row);
-        if (pair === NONE) break;
-        const chosen = column[pair];
-        const other = rowOf[chosen];
-        if (other !== NONE) {
-          if (this.margin === 0 || bids-- <= 0) {
-            left[leftCount++] = row;
-            break;
-          }
-          // now the second best is as good
-          price[chosen] -= this.margin;
-          pairOf[other] = NONE;
-        }
-        rowOf[chosen] = row;
-        pairOf[row] = pair;
-        row = other;
-      }
-    }
-    return leftCount;
-  }
-
-  /** pairs looked at since somebody was told */
-  private looks = 0;
-  /** how much cheaper than the second best the pair was that `cheapestPair` returned */
-  private margin = 0;
-
-  /**
-   * The cheapest pair of a row at these prices, among equals one whose column is free; NONE when the row had better
-   * stay alone.
-   */
-  private cheapestPair({ start, column, cost, alone }: SparseTable, row: number): number {
-    const { price, rowOf } = this;
-    this.looks += start[row + 1] - start[row];
-    let best = NONE;
-    let least = alone;
-    let second = alone;
-    for (let pair = start[row]; pair < start[row + 1]; pair++) {
-      const reduced = cost[pair] - price[column[pair]];
-      if (reduced > second) continue;
-      if (reduced < least) {
-        second = least;
-        least = reduced;
-        best = pair;
-      } else if (best !== NONE) {
-        second = reduced;
-        if (reduced === least && rowOf[column[best]] !== NONE && rowOf[column[pair]] === NONE) best = pair;
-      }
-    }
-    this.margin = second - least;
-    return best;
   }
 
   /**
