@@ -8,6 +8,7 @@ import { surcharged, type WindowContents } from '../window/contents.js';
 import { CHANGES_PER_PAIR, type FrameRecord } from '../window/frame-record.js';
 import { priceQuanta, QUANTA } from '../window/quanta.js';
 import type { Edge, Trajectory } from '../window/trajectory.js';
+import { ChangeTimes } from './change-times.js';
 import { LayerStack, type Matrix } from './layers.js';
 import type { LpProblem } from './linear-program.js';
 import { BASIS_UNKNOWN } from './reduced-program.js';
@@ -297,6 +298,12 @@ export class ComponentRows {
       }
       for (let i = 0; i < n; i++) partner[row * n + i] = held[i];
     }
+  }
+
+  /** When a change happens matters under time weights: as the program has it, but for what costs nothing. */
+  protected tidy(): void {
+    const { head, size } = this.stack;
+    new ChangeTimes(this, this.benefit.values, this.changeCost.values, this.partner.values).tidy(head, head + size);
   }
 
   protected halvesInto(row: number): number {

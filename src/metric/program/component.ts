@@ -337,6 +337,7 @@ export class Component extends ComponentRows {
   private settleForLess(): void {
     const { head, size } = this.stack;
     const n = this.truthCount;
+    if (this.contents.weighted) this.tidy();
     const carried = this.partner.values.slice(head * n, (head + size) * n);
     const earned = this.earned();
     let bound = this.bound();
@@ -348,7 +349,8 @@ export class Component extends ComponentRows {
       const frame = contents.frame(this.frameNumber.values[row]);
       alone += (contents.frameWeight(frame.number) / this.scale) * this.ceilingIn(row);
     }
-    this.hold(this.partnerWeights());
+    if (contents.weighted) this.tidy();
+    else this.hold(this.partnerWeights());
     if (this.earned() < earned) this.partner.values.set(carried, head * n);
     bound = Math.min(bound, Math.ceil(alone));
     const gap = bound - this.earned();
@@ -426,6 +428,7 @@ export class Component extends ComponentRows {
       if (weight > 0.5)
         this.partner.values[(head + Math.floor(at / E)) * this.truthCount + this.edgeTruth[at % E]] = at % E;
     });
+    this.tidy();
   }
 
   /** Writes what changed since the last solve into the frames. */
