@@ -58,7 +58,7 @@ export interface FrameEvaluation {
  */
 export interface SolverSummary {
   pairs: number;
-  /** neither end ever had another pair: always assigned */
+  /** neither end has another pair: always assigned */
   isolated: number;
   /** dynamic programming over the matchings that can still win */
   frontier: number;

@@ -43,7 +43,7 @@ const ANSWER_WORK = 1 / 8;
 export class Solver implements WindowListener {
   readonly contents: WindowContents;
   readonly components = new Set<Component>();
-  /** pairs whose ends never had another */
+  /** pairs whose ends have no other */
   isolatedCount = 0;
   private readonly finder: PairFinder;
   /** solves everything that is not weighted, until a knot grows too large; null otherwise */
@@ -59,6 +59,7 @@ export class Solver implements WindowListener {
   private readonly loose = new Set<Edge>();
   /** components that the frontier tries again in this solve */
   private readonly given: Component[] = [];
+  private readonly perhapsIsolated: Edge[] = [];
   /** frames of which the engines do not know all pairs */
   private readonly thinned = new Set<number>();
   private readonly late: LateFrames;
@@ -239,6 +240,10 @@ export class Solver implements WindowListener {
 
   edgeVanishes(edge: Edge): void {
     this.setIsolated(edge, false);
+    if (this.frontier) {
+      for (const other of edge.truth.edges) this.perhapsIsolated.push(other);
+      for (const other of edge.track.edges) this.perhapsIsolated.push(other);
+    }
     const component = this.componentOf[edge.slot];
     this.componentOf[edge.slot] = undefined;
     if (component) this.loosen(component);
@@ -369,6 +374,10 @@ export class Solver implements WindowListener {
     const { contents } = this;
     // at once, not after a whole window was worked again
     frontier.rework(contents.oldestNumber, this.nextNumber, () => this.handOver(frontier));
+    if (this.perhapsIsolated.length > 0) {
+      for (const edge of this.perhapsIsolated) if (this.isIsolatedNow(edge)) this.isolate(frontier, edge);
+      this.perhapsIsolated.length = 0;
+    }
     for (let number = Math.max(this.nextNumber, contents.oldestNumber); number <= contents.newestNumber; number++) {
       if (this.accounts) this.accounts.number = number;
       this.enter(frontier, contents.frame(number));
@@ -388,6 +397,18 @@ export class Solver implements WindowListener {
       else if (!this.componentOf[slot]) pairs[count++] = pair;
     }
     if (count > 0) frontier.enter(frame, pairs, count);
+  }
+
+  private isIsolatedNow({ slot, size, truth, track }: Edge): boolean {
+    if (this.componentOf[slot] || this.isolated[slot] || size === 0) return false;
+    return truth.edges.length === 1 && track.edges.length === 1;
+  }
+
+  /** A pair that has lost its company needs no frontier. */
+  private isolate(frontier: Frontier, edge: Edge): void {
+    this.setIsolated(edge, true);
+    frontier.release(edge);
+    this.assignAlways(edge);
   }
 
   private assignAlways(edge: Edge): void {
