@@ -1,8 +1,9 @@
 /**
  * The cheapest matching of rows and columns where only some pairs are possible: shortest augmenting paths over a sparse
- * table, after Jonker and Volgenant (1987). Rows may stay alone at a price, columns for nothing. A path is searched with
- * a heap and without recursion, and ends at the first free column, so that a crowd costs what its conflicts do. Columns have prices <= 0, and 0 unless matched; a row's pair is its cheapest at these
- * prices, which proves the matching optimal. Small costs keep all their digits: nothing large is added to them.
+ * table, after Jonker and Volgenant (1987). Rows may stay alone at a price, columns for nothing. A path is searched
+ * with a heap and without recursion, and ends at the first free column, so that a crowd costs what its conflicts do.
+ * Columns have prices <= 0, and 0 unless matched; a row's pair is its cheapest at these prices, which proves the
+ * matching optimal. Small costs keep all their digits: nothing large is added to them.
  */
 
 const NONE = -1;
