@@ -74,7 +74,10 @@ export class ComponentRows {
       places.trajectory[slot] = n;
     });
     const E = given.length;
-    this.edges = this.inOrder(given);
+    const { trajectory: place } = places;
+    this.edges = [...given].sort(
+      (a, b) => place[a.truth.slot] - place[b.truth.slot] || place[a.track.slot] - place[b.track.slot],
+    );
     this.edgeTruth = new Int32Array(E);
     this.edgeTrack = new Int32Array(E);
     let layers = 0;
@@ -117,21 +120,6 @@ export class ComponentRows {
       list.push(end);
     }
     return list.sort((a, b) => (a.id < b.id ? -1 : 1));
-  }
-
-  /** Edges by the indices of their truths, then their tracks: sorted as numbers, for there may be many. */
-  private inOrder(edges: readonly Edge[]): Edge[] {
-    const { length } = edges;
-    const { trajectory: places } = this.places;
-    const keys = new Float64Array(length);
-    for (let n = 0; n < length; n++) {
-      const { truth, track } = edges[n];
-      keys[n] = (places[truth.slot] * this.trajectories.length + places[track.slot]) * length + n;
-    }
-    keys.sort();
-    const ordered: Edge[] = new Array(length);
-    for (let n = 0; n < length; n++) ordered[n] = edges[keys[n] % length];
-    return ordered;
   }
 
   /** Fills the layers from the edges' own records. */
