@@ -365,7 +365,9 @@ export class CountDetector extends Detector {
   }
 
   #sceneRate(objects: number, seconds: number): number {
-    return Math.max(this.#perSecond * seconds, this.#perFrame, this.#perObjectSecond * objects * seconds);
+    const ofScene = Math.max(this.#perSecond * seconds, this.#perFrame);
+    // some come with objects, some with the scene: of more objects than usual all that they might bring is too much
+    return Math.max(ofScene, (ofScene + this.#perObjectSecond * objects * seconds) / 2);
   }
 
   #gatherLevel({ level, objects }: Counts, k: number, seconds: number): void {

@@ -12,7 +12,11 @@ const RISES: Rise[] = [
 ];
 
 /** Switches do not last. */
-const SWITCH_RISES: Rise[] = [RISES[0], RISES[1], { factor: 40, weight: 0.2, caution: 1, young: 1, clustered: 0 }];
+const SWITCH_RISES: Rise[] = [
+  { ...RISES[0], caution: 0.95 },
+  { ...RISES[1], caution: 0.95 },
+  { factor: 40, weight: 0.2, caution: 1, young: 1, clustered: 0 },
+];
 
 /** Objects have their own habits of being lost, and this signal wakes people. */
 const MISSED_RISES: Rise[] = [
