@@ -18,19 +18,16 @@ export type TrendView = SeriesId & Record<Column, number[]>;
 
 /** frames that a trend has room for at first, and by which that grows */
 const ROOM = 64;
-/** numbers of a row: whether costs are proven is the sign of their distance */
-const WIDTH = COLUMNS.length - 1;
-/** of these the first are whole numbers, told from a base */
+/** of a row the first columns are whole numbers, told from a base in four bytes each */
 const WHOLE = 2;
 const WHOLE_MAX = 2 ** 31;
-/** four bytes have hardly as many digits, and a plot needs fewer */
-const DIGITS = 7;
+/** the others are told as they are: the page shows them beside /metrics; the sign of a distance says if it is proven */
+const COSTS = COLUMNS.length - WHOLE - 1;
 
 class Trend implements SeriesEntry {
   #room = 0;
-  /** two views of the same rows */
   #whole = new Int32Array(0);
-  #costs = new Float32Array(0);
+  #costs = new Float64Array(0);
   /** what the whole numbers of a row are told from */
   readonly #base: [k: number, atMs: number] = [0, 0];
   /** rows written so far */
@@ -50,10 +47,11 @@ class Trend implements SeriesEntry {
     if (this.#count === 0) this.#setBase(k, receivedMs);
     else if (!this.#isNear(k, receivedMs)) this.#rebase(k, receivedMs);
     if (this.#count === this.#room && this.#room < this.framesMax) this.#grow();
-    let at = (this.#count % this.#room) * WIDTH;
-    this.#whole[at++] = k - this.#base[0];
-    this.#whole[at++] = receivedMs - this.#base[1];
+    const row = this.#count % this.#room;
+    this.#whole[row * WHOLE] = k - this.#base[0];
+    this.#whole[row * WHOLE + 1] = receivedMs - this.#base[1];
     const costs = this.#costs;
+    let at = row * COSTS;
     // in the order of COLUMNS, but for the last
     costs[at++] = exact ? distance : -distance;
     costs[at++] = cost.localization;
@@ -64,7 +62,7 @@ class Trend implements SeriesEntry {
   }
 
   #wholeAt(row: number, column: number): number {
-    return this.#base[column] + this.#whole[(row % this.#room) * WIDTH + column];
+    return this.#base[column] + this.#whole[(row % this.#room) * WHOLE + column];
   }
 
   #setBase(k: number, atMs: number): void {
@@ -88,7 +86,7 @@ class Trend implements SeriesEntry {
     }
     const [moved, movedMs] = [before - this.#base[0], beforeMs - this.#base[1]];
     for (let row = oldest; row < this.#count; row++) {
-      const at = (row % this.#room) * WIDTH;
+      const at = (row % this.#room) * WHOLE;
       this.#whole[at] += moved;
       this.#whole[at + 1] += movedMs;
     }
@@ -96,10 +94,11 @@ class Trend implements SeriesEntry {
 
   #grow(): void {
     this.#room = Math.min(this.#room + ROOM, this.framesMax);
-    const rows = new Int32Array(this.#room * WIDTH);
-    rows.set(this.#whole);
-    this.#whole = rows;
-    this.#costs = new Float32Array(rows.buffer);
+    const [whole, costs] = [this.#whole, this.#costs];
+    this.#whole = new Int32Array(this.#room * WHOLE);
+    this.#whole.set(whole);
+    this.#costs = new Float64Array(this.#room * COSTS);
+    this.#costs.set(costs);
   }
 
   /** At most so many points, evenly apart, the newest among them. */
@@ -108,12 +107,12 @@ class Trend implements SeriesEntry {
     const stride = Math.max(1, Math.ceil(size / points));
     const view = Object.fromEntries(COLUMNS.map((column) => [column, [] as number[]])) as Record<Column, number[]>;
     for (let row = this.#count - size + ((size - 1) % stride); row < this.#count; row += stride) {
-      const at = (row % this.#room) * WIDTH;
+      const at = (row % this.#room) * COSTS;
       for (let c = 0; c < WHOLE; c++) view[COLUMNS[c]].push(this.#wholeAt(row, c));
-      for (let c = WHOLE; c < WIDTH; c++) view[COLUMNS[c]].push(Number(this.#costs[at + c].toPrecision(DIGITS)));
-      const isProven = !Object.is(this.#costs[at + WHOLE], -0) && this.#costs[at + WHOLE] >= 0;
-      view.distance.push(Math.abs(view.distance.pop()!));
-      view.exact.push(isProven ? 1 : 0);
+      for (let c = 0; c < COSTS; c++) view[COLUMNS[WHOLE + c]].push(this.#costs[at + c]);
+      const distance = view.distance.pop()!;
+      view.distance.push(Math.abs(distance));
+      view.exact.push(distance < 0 || Object.is(distance, -0) ? 0 : 1);
     }
     return { ...this.series, ...view };
   }

@@ -49,7 +49,7 @@ describe('trend', () => {
     );
   });
 
-  it('tells costs to almost seven digits, and numbers and times exactly, however far they go', () => {
+  it('tells costs, numbers and times as they are, however far they go', () => {
     for (const step of [1, 2 ** 20, 2 ** 28, 2 ** 31 - 1]) {
       const trends = new Trends(100, 10);
       const base = 2 ** 52 - 300 * 2 ** 31;
@@ -67,13 +67,10 @@ describe('trend', () => {
         const n = 250 - view.k.length + at;
         assert.equal(k, base + n * step);
         assert.equal(view.atMs[at], 1.7e12 + n * step);
-        for (const [told, exactly] of [
-          [view.distance[at], n / 7],
-          [view.localization[at], n / 3],
-          [view.missed[at], 0],
-          [view.false[at], 1e9 / 3],
-        ])
-          assert.ok(Math.abs(told - exactly) <= 5e-7 * exactly && `${told}`.length < 11, `${told}`);
+        assert.equal(view.distance[at], n / 7);
+        assert.equal(view.localization[at], n / 3);
+        assert.equal(view.missed[at], 0);
+        assert.equal(view.false[at], 1e9 / 3);
       });
     }
   });
