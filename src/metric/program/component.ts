@@ -14,7 +14,7 @@ import type { FramePairs, FrameRecord } from '../window/frame-record.js';
 import type { Edge } from '../window/trajectory.js';
 import { ComponentRows, LP_UNIT, type Places } from './component-rows.js';
 import type { Matrix } from './layers.js';
-import { type LpSolution, weightsValue } from './linear-program.js';
+import { type LpProblem, type LpSolution, weightsValue } from './linear-program.js';
 import { PriceProof } from './price-proof.js';
 import { BASIS_UNKNOWN } from './reduced-program.js';
 import type { Simplex } from './simplex.js';
@@ -58,7 +58,7 @@ const PROOF_WORK = 1 / 16;
 const PROGRAM_WORK = 1;
 const PIVOT_WORK = 128;
 /** the most that is spent on the choice between optima */
-const CHOICE_WORK = 2 ** 20;
+const CHOICE_WORK = 2 ** 18;
 /** of a node of branch and bound */
 const NODE_WORK = 1024;
 const NODES_MAX = 2 ** 31 - 1;
@@ -102,7 +102,7 @@ export class Component extends ComponentRows {
     this.appliedHalves = this.stack.matrix(Float64Array, 1);
     this.appliedFrame = this.stack.matrix(Float64Array, 1);
     this.proof = new PriceProof(this);
-    this.ties = new TieBreak(this, this.proof);
+    this.ties = new TieBreak(this, this.proof, (row, e) => this.rankOf(row, e));
     if (!this.isolated) this.build();
   }
 
@@ -138,7 +138,7 @@ export class Component extends ComponentRows {
     this.changedFrom = this.known && !this.contents.weighted ? firstNew : head;
     this.goOn(firstNew);
     this.known = true;
-    const proven = this.proof.proves(this.layers(), budget, PROOF_WORK * this.cellCount);
+    const proven = this.proof.proves(this.layers(), budget, PROOF_WORK * this.edges.length * size);
     if (proven) this.chooseAmongEqual(this.proof.gap, budget);
     return proven;
   }
@@ -155,7 +155,7 @@ export class Component extends ComponentRows {
     else {
       this.gap = Math.max(0, gap - (this.earned() - earned));
       // a crowd is too dear to be solved twice
-      if (!fromNothing && this.cellCount <= SEARCHED_CELLS_MAX) this.chooseFromNothing(budget);
+      if (!fromNothing && this.edges.length * this.stack.size <= SEARCHED_CELLS_MAX) this.chooseFromNothing(budget);
     }
   }
 
@@ -208,8 +208,19 @@ export class Component extends ComponentRows {
    * which somebody was have left the window: they were together from the start, which costs nothing.
    */
   private joinFreely(): void {
+    const { truthCount: n, edgeTruth, edgeTrack } = this;
+    const { head, size } = this.stack;
+    const partner = this.partner.values;
     const earned = this.earned();
-    this.hold(this.partnerWeights());
+    const used = new Uint8Array(this.trajectories.length);
+    for (let row = head; row < head + size; row++)
+      for (let i = 0; i < n; i++) {
+        const e = partner[row * n + i];
+        if (e < 0) continue;
+        const j = n + edgeTrack[e];
+        if (!used[edgeTruth[e]] && !used[j]) for (let early = head; early < row; early++) partner[early * n + i] = e;
+        used[edgeTruth[e]] = used[j] = 1;
+      }
     this.gap = Math.max(0, this.gap - (this.earned() - earned));
   }
 
@@ -240,36 +251,30 @@ export class Component extends ComponentRows {
     if (integral) {
       this.take(weights);
       this.chooseAmongEqual(Math.max(0, this.bound() - this.earned()), budget, fromNothing);
-    } else this.search(simplex, weights, budget);
+    } else if (this.context.fractional === 'report') this.relax(simplex, budget);
+    else this.search(simplex, weights, budget);
   }
 
   /** Work of writing the program down. */
   private get programWork(): number {
-    return PROGRAM_WORK * this.cellCount;
+    return PROGRAM_WORK * this.edges.length * this.stack.size;
   }
 
   /** HiGHS, if it is there and the program fits into memory and the budget. */
   private affordedSimplex(budget: Budget): Simplex | null {
-    const fits = this.cellCount <= CELLS_MAX;
+    const fits = this.edges.length * this.stack.size <= CELLS_MAX;
     return fits && budget.affords(this.programWork + PIVOT_WORK) ? this.context.simplex() : null;
   }
 
-  /**
-   * The optimum is fractional: looks for the best assignment among those within the gap, then by branch and bound,
-   * unless the linear program's value is asked for.
-   */
+  /** The optimum is fractional: looks for the best assignment among those within the gap, then by branch and bound. */
   private search(simplex: Simplex, weights: Float64Array, budget: Budget): void {
     this.take(weights);
     const gap = Math.max(0, this.bound() - this.earned());
-    const found = !this.contents.weighted && this.breakTies(gap, budget);
-    const { fractional } = this.context;
-    if (fractional !== 'report') {
-      if (found) this.conclude('branch', 0);
-      else if (fractional === 'force' || this.cellCount <= SEARCHED_CELLS_MAX) this.branch(simplex, budget);
-      else this.conclude('open', gap);
-      if (this.engine !== 'open' || fractional === 'force') return;
-    }
-    this.relax(simplex, budget, found);
+    const forced = this.context.fractional === 'force';
+    if (!this.contents.weighted && this.breakTies(gap, budget)) this.conclude('branch', 0);
+    else if (forced || this.edges.length * this.stack.size <= SEARCHED_CELLS_MAX) this.branch(simplex, budget);
+    else this.conclude('open', gap);
+    if (this.engine === 'open' && !forced) this.relax(simplex, budget);
   }
 
   /** Puts the one that is always chosen in place of an assignment up to a gap below the bound, if it can. */
@@ -277,10 +282,10 @@ export class Component extends ComponentRows {
     const layers = this.layers();
     this.changedFrom = this.stack.head;
     this.proof.center(layers);
-    return !this.ties.hasChoice(layers, gap) || this.chooseAtFrontier(this.ties.mayBeOn(layers, gap), budget);
+    return this.ties.choose(layers, gap) || this.chooseAtFrontier(this.ties.mayBeOn(layers, gap), budget);
   }
 
-  /** The frontier chooses among the pairs that may be assigned. */
+  /** So much is left to choose from that only the frontier finds its way: it sees the pairs that may be assigned. */
   private chooseAtFrontier(mayBeOn: Uint8Array, budget: Budget): boolean {
     const { head, size } = this.stack;
     const E = this.edges.length;
@@ -296,9 +301,9 @@ export class Component extends ComponentRows {
     const chosen = this.context.chooseAmong(layers, part);
     budget.spend(part.done);
     if (chosen === null) return false;
-    const weights = this.partnerWeights();
+    const weights = new Float64Array(size * E);
     for (let at = 0; at < weights.length; at++)
-      if (mayBeOn[at] && this.pair.values[head * E + at] >= 0)
+      if (this.pair.values[head * E + at] >= 0)
         weights[at] = chosen[Math.floor(at / E)][this.pair.values[head * E + at]];
     this.hold(weights);
     return true;
@@ -398,21 +403,44 @@ export class Component extends ComponentRows {
    * A fractional optimum: its value without the surcharge is reported, and how far above it the best assignment known
    * lies. Where that is as good, the fractional optimum was one of several, and the assignment is another.
    */
-  private relax(simplex: Simplex, budget: Budget, isBest: boolean): void {
+  private relax(simplex: Simplex, budget: Budget): void {
     const problem = this.linearProblem(false);
     const { status, value, weights } = simplex.solve(problem, { pivotsMax: pivotsIn(budget, 0) });
-    if (status === 'optimal' && !isBest) this.take(weights);
-    if (status !== 'optimal' || !isBest) this.settleForLess();
     if (status !== 'optimal') {
+      this.settleForLess();
       this.stale = true;
       return;
     }
-    const gap = Math.max(0, value - weightsValue(problem, this.partnerWeights()));
-    const isOptimal = gap <= 1e-9 * Math.max(1, value);
-    this.conclude(isOptimal ? 'simplex' : 'open', gap * LP_UNIT);
-    if (isOptimal) return;
+    const rounded = weights.map((weight) => (weight > 0.5 ? 1 : 0));
+    if (!this.takeBest(rounded, budget)) this.takeBetter(problem, rounded);
+    const best = weightsValue(problem, this.partnerWeights());
+    const gap = Math.max(0, value - best);
+    if (gap <= 1e-9 * Math.max(1, value)) {
+      this.conclude('simplex', gap * LP_UNIT);
+      return;
+    }
+    this.conclude('open', gap * LP_UNIT);
     this.weights = weights;
     this.relaxed = true;
+  }
+
+  /** Finds the best assignment, beginning with one; false, and everything as before, when there are too many. */
+  private takeBest(weights: Float64Array, budget: Budget): boolean {
+    if (this.contents.weighted) return false;
+    const before = this.partner.values.slice();
+    this.take(weights);
+    if (this.breakTies(Math.max(0, this.bound() - this.earned()), budget)) return true;
+    this.partner.values.set(before);
+    return false;
+  }
+
+  /** Takes one assignment, or what is settled for without it, whatever was solved before. */
+  private takeBetter(problem: LpProblem, weights: Float64Array): void {
+    this.goOn(this.stack.head);
+    this.settleForLess();
+    const settled = this.partnerWeights();
+    this.take(weights);
+    if (weightsValue(problem, this.partnerWeights()) < weightsValue(problem, settled)) this.take(settled);
   }
 
   /** Takes an assignment over. */
