@@ -9,7 +9,7 @@ import WebSocket from 'ws';
 import { type ClientObject, connect, type FeedClient } from '../../../src/client.js';
 import { connectNats } from '../../../src/cluster/nats/connection.js';
 import { randomFrom } from '../random.js';
-import { NatsCluster } from './brokers/nats.js';
+import { NatsCluster, type NatsServer } from './brokers/nats.js';
 import { type Acked, judge, type Verdict } from './cluster-judge.js';
 import { EvaluatorProcess, timeless } from './evaluator-process.js';
 import { type Machine, Network, type Place } from './network.js';
@@ -85,6 +85,13 @@ const SERIES = { tracker: 't', profile: 'online-surveillance' };
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** a broker has everything that the others have within this time */
 const WHOLE_MS = 30_000;
+const RESTARTS_MAX = 3;
+
+const isWhole = (server: NatsServer): Promise<boolean> =>
+  server.healthy(WHOLE_MS).then(
+    () => true,
+    () => false,
+  );
 
 function objectsAt(stream: number, k: number, isTracker: boolean): ClientObject[] {
   const all = Array.from({ length: 4 }, (_, n): ClientObject => {
@@ -388,23 +395,25 @@ export class Chaos {
     await sleep(500 + 1500 * this.#random());
     // with others left, everything must go on without it
     if (servers.length > 1) await this.#flows();
-    if (!loseDisk) return victim.launch();
+    if (loseDisk) victim.loseDisk();
+    await victim.launch();
     // until it has everything again, another failure may lose something
-    victim.loseDisk();
-    await victim.start();
+    if (loseDisk) await this.#wholeBrokers();
   }
 
   /**
    * One broker fails at a time, and one that lacks something counts as down. After a lost disk or power, nats-server
-   * 2.10.27 may leave a copy behind for good, and says so of its health: it is started again, as by who operates it.
+   * 2.10.27 may leave a copy behind for good, or never learn which streams there are, and says so of its health: it is
+   * started again, as by who operates it.
    */
   async #wholeBrokers(): Promise<void> {
     for (const server of this.#brokers.servers)
-      await server.healthy(WHOLE_MS).catch(async () => {
+      for (let starts = 0; starts < RESTARTS_MAX && !(await isWhole(server)); starts++) {
         this.say(`${server.options.name} lacks something after ${WHOLE_MS / 1000} s: it is started again`);
         await server.stop('SIGKILL');
-        await server.start();
-      });
+        await server.launch();
+      }
+    for (const server of this.#brokers.servers) await server.healthy();
   }
 
   /** Up to the last frame: a busy owner answers late, and a new one has not read everything at once. */
