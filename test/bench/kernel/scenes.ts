@@ -18,8 +18,6 @@ export interface Scene {
   sequences: Frame[][];
   params: Params;
   windowFrames: number;
-  /** passes over it before it counts; the compilers settle on most scenes in the first */
-  warmUps: number;
 }
 
 const DATA = '../shared/data/';
@@ -145,12 +143,11 @@ export function scenes(quick: boolean): Scene[] {
   const ships = harbour(quick ? 140 : 600);
   const shipping = (cutoff: number) =>
     profile({ distance: 'geodesic', cutoff, admissibleError: 0.68 * cutoff, shortSwitchDistance: 0.34 * cutoff });
-  const row = (name: string, sequences: Frame[][], params: Params, windowFrames: number, warmUps = 1): Scene => ({
+  const row = (name: string, sequences: Frame[][], params: Params, windowFrames: number): Scene => ({
     name,
     sequences,
     params,
     windowFrames,
-    warmUps,
   });
   return [
     row(`${mot.length} MOT results, online`, shortMot, ONLINE, 60),
@@ -160,22 +157,20 @@ export function scenes(quick: boolean): Scene[] {
       mot.map((frames) => cut(frames, 400)),
       ONLINE,
       300,
-      0,
     ),
     row(
       `${mot.length} MOT results, offline, T 300`,
       mot.map((frames) => cut(frames, 400)),
       OFFLINE,
       300,
-      0,
     ),
     row('poorer tracker, MOT20-01, online', poor, ONLINE, 60),
     row('poorer tracker, MOT20-01, offline', poor, OFFLINE, 60),
-    row('harbour, 200 m', [ships], shipping(200), 60, 0),
-    row('harbour, 67.5 m', [ships], shipping(67.5), 60, 0),
-    row('dense, 1,000 objects', dense(1000), OFFLINE, 30, 0),
-    row('dense, 3,000 objects', dense(3000), OFFLINE, 30, 0),
-    row('without ids, 20 objects, T 15', noIds, ONLINE, 15, 0),
-    row('without ids, 20 objects, T 30', noIds, ONLINE, 30, 0),
+    row('harbour, 200 m', [ships], shipping(200), 60),
+    row('harbour, 67.5 m', [ships], shipping(67.5), 60),
+    row('dense, 1,000 objects', dense(1000), OFFLINE, 30),
+    row('dense, 3,000 objects', dense(3000), OFFLINE, 30),
+    row('without ids, 20 objects, T 15', noIds, ONLINE, 15),
+    row('without ids, 20 objects, T 30', noIds, ONLINE, 30),
   ];
 }
