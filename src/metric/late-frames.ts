@@ -119,7 +119,7 @@ export class LateFrames {
       if (!least.has(frame.number))
         this.engineCost += frame.localization + missed * frame.missedUnits + falsePrice * frame.falseUnits;
     }
-    let most = this.complete(frames);
+    let { worth: most } = this.answerWith(frames, assignedIn);
     let best: readonly PairList[] | null = null;
     for (const answer of this.rivals()) {
       const { worth, lists } = this.answerWith(frames, answer);
@@ -128,29 +128,21 @@ export class LateFrames {
       best = lists;
     }
     if (best) this.replace(frames, best);
+    this.complete(frames);
     this.reported = null;
   }
 
-  /**
-   * Counts the changes into each frame, and assigns pairs that are held and close; returns what is earned, less what
-   * changes cost.
-   */
-  private complete(frames: readonly FrameRecord[]): number {
-    const { prices } = this.contents;
+  /** Counts the changes into each frame, and assigns pairs that are held and close. */
+  private complete(frames: readonly FrameRecord[]): void {
     const changes = new Changes();
     for (const frame of frames) {
       frame.halves = changes.into(assignedIn(frame));
       changes.forEachHeld(frame, (pair) => this.assign(frame, pair, 1));
     }
-    let worth = 0;
     for (const frame of frames) {
       changes.forEachEarly(frame, (pair) => this.assign(frame, pair, 1));
       if (frame.touched) addUp(frame);
-      // misses and false objects cost what they cost if nobody is assigned, less what is earned
-      worth -= prices.half * frame.halves + frame.localization;
-      worth -= prices.missed * frame.missedUnits + prices.false * frame.falseUnits;
     }
-    return worth;
   }
 
   private assign(frame: FrameRecord, pair: number, on: 0 | 1): void {
@@ -165,7 +157,6 @@ export class LateFrames {
       for (const pair of lists[n].pairs) this.assign(frame, pair, 1);
       frame.assigned = lists[n];
     });
-    this.complete(frames);
   }
 
   /** Each frame matched alone; and the last report, in new frames with those who are held and close. */

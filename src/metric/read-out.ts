@@ -222,16 +222,16 @@ export function isFractional({ components }: Solver): boolean {
   return false;
 }
 
-function summary({ contents, components, isolatedCount }: Solver): SolverSummary {
+function summary({ contents, components, isolatedCount, looseCount }: Solver): SolverSummary {
   const counts: SolverSummary = {
     pairs: contents.edgeCount,
     isolated: isolatedCount,
     frontier: 0,
     simplex: 0,
     branch: 0,
-    open: 0,
+    open: looseCount,
   };
-  let solved = isolatedCount;
+  let solved = isolatedCount + looseCount;
   for (const component of components) {
     counts[component.engine] += component.edges.length;
     solved += component.edges.length;

@@ -68,8 +68,9 @@ export class Solver implements WindowListener {
   private restored: readonly Account[] | null = null;
   /** work of taking in frames since the last solve, and of putting edges together while one goes on */
   private entered = 0;
-  /** work of putting together what the last solve had no time for */
+  /** work of putting together what the last solve had no time for, and what is loose */
   private cutWork = 0;
+  private looseWork = 0;
   /** first frame the frontier has not seen */
   private nextNumber = 0;
   /** what the engines assigned, while something finer stands in the frames */
@@ -178,8 +179,16 @@ export class Solver implements WindowListener {
 
   /** Whether the last solve was cut, and putting together what it left takes long, and a third of what there is. */
   private isLate(budget: Budget): boolean {
-    const { cutWork, contents } = this;
-    return budget.isLimited && !contents.weighted && cutWork > PROMPT_WORK && 3 * cutWork > budget.leftWork;
+    return !this.contents.weighted && isTooMuch(this.cutWork, budget);
+  }
+
+  /**
+   * Whether edges that came out of components stay out of any for now, and what was assigned of them last stands:
+   * while there are frames that engines do not know, putting together the others may take more than solving them does
+   * good.
+   */
+  private leavesLoose(budget: Budget): boolean {
+    return this.late.count > 0 && isTooMuch(this.looseWork, budget);
   }
 
   /** Appends a frame with all pairs that were found, of which the engines know nothing. */
@@ -283,6 +292,7 @@ export class Solver implements WindowListener {
     if (!component.alive) return;
     component.dissolve();
     this.components.delete(component);
+    this.looseWork += component.work;
     for (const edge of component.edges) this.loose.add(edge);
   }
 
@@ -294,7 +304,7 @@ export class Solver implements WindowListener {
     this.matchings.budget = budget;
     contents.remembers = budget.isLimited;
     budget.spend(this.late.work);
-    this.regroup();
+    if (!this.leavesLoose(budget)) this.regroup();
     this.spendEntered(budget);
     if (frontier) {
       frontier.begin(budget);
@@ -304,10 +314,10 @@ export class Solver implements WindowListener {
       }
       if (this.components.size > 0)
         for (const component of this.components) if (this.isDue(component)) this.giveBack(component);
-      this.advance(frontier);
+      this.advance(frontier, budget);
     }
     this.spendEntered(budget);
-    this.cutWork = 0;
+    this.cutWork = this.looseWork;
     // what is empty costs nothing, in a push that has next to nothing to do
     if (this.components.size > 0) {
       this.solveComponents(budget);
@@ -366,14 +376,14 @@ export class Solver implements WindowListener {
       given = true;
     }
     if (!given) return;
-    this.advance(frontier);
+    this.advance(frontier, budget);
     this.solveComponents(budget);
   }
 
-  private advance(frontier: Frontier): void {
+  private advance(frontier: Frontier, budget: Budget): void {
     const { contents } = this;
     // at once, not after a whole window was worked again
-    frontier.rework(contents.oldestNumber, this.nextNumber, () => this.handOver(frontier));
+    frontier.rework(contents.oldestNumber, this.nextNumber, () => this.handOver(frontier, budget));
     if (this.perhapsIsolated.length > 0) {
       for (const edge of this.perhapsIsolated) if (this.isIsolatedNow(edge)) this.isolate(frontier, edge);
       this.perhapsIsolated.length = 0;
@@ -381,7 +391,7 @@ export class Solver implements WindowListener {
     for (let number = Math.max(this.nextNumber, contents.oldestNumber); number <= contents.newestNumber; number++) {
       if (this.accounts) this.accounts.number = number;
       this.enter(frontier, contents.frame(number));
-      this.handOver(frontier);
+      this.handOver(frontier, budget);
     }
     this.nextNumber = contents.newestNumber + 1;
     frontier.decide();
@@ -422,13 +432,17 @@ export class Solver implements WindowListener {
   }
 
   /** Gives knots that grew too large to the program. */
-  private handOver(frontier: Frontier): void {
+  private handOver(frontier: Frontier, budget: Budget): void {
     this.collectDebts(frontier);
     if (frontier.overflow.length === 0) return;
     for (const truth of frontier.overflow)
-      for (const edge of truth.edges) if (!this.componentOf[edge.slot]) this.loose.add(edge);
+      for (const edge of truth.edges) {
+        if (this.componentOf[edge.slot] || this.loose.has(edge)) continue;
+        this.loose.add(edge);
+        this.looseWork += PAIR_WORK + LAYER_WORK * edge.size;
+      }
     frontier.overflow.length = 0;
-    this.regroup(this.contents.newestNumber);
+    if (!this.leavesLoose(budget)) this.regroup(this.contents.newestNumber);
   }
 
   /** Gives up what the frontier works on more than the program would. */
@@ -480,6 +494,12 @@ export class Solver implements WindowListener {
       made.add(this.addComponent(edges, since, patience));
     }
     this.loose.clear();
+    this.looseWork = 0;
+  }
+
+  /** Edges that nobody had the time to solve. */
+  get looseCount(): number {
+    return this.loose.size;
   }
 
   /**
@@ -551,7 +571,7 @@ export class Solver implements WindowListener {
     const { contents, late, thinned } = this;
     let alone = 0;
     for (const frame of contents.frameList()) alone += contents.frameWeight(frame.number) * this.leastOf(frame);
-    if (thinned.size > 0 || contents.weighted || contents.framewise) return alone;
+    if (thinned.size + this.loose.size > 0 || contents.weighted || contents.framewise) return alone;
     return Math.max(
       alone,
       late.leastCost(below, (frame) => this.leastOf(frame)),
@@ -585,6 +605,11 @@ export class Solver implements WindowListener {
     }
     return Math.min(patience, PATIENCE_MAX);
   }
+}
+
+/** Whether work is more than any budget pays for, and a third of what is left. */
+function isTooMuch(work: number, budget: Budget): boolean {
+  return budget.isLimited && work > PROMPT_WORK && 3 * work > budget.leftWork;
 }
 
 /** An edge with all that hang together with it. */

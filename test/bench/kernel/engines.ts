@@ -14,7 +14,7 @@ const PATIENCE_MS = 400;
 /** pushes that take less are nobody's concern, and mostly noise */
 const NOTABLE_MS = 0.2;
 /** so often each engine slides over a sequence */
-const PASSES = 3;
+const PASSES = 6;
 const ENGINES = { rule: {}, frontier: { frontierMax: 1e9, budgetMs: PATIENCE_MS }, program: { solver: 'lp' } } as const;
 type Engine = keyof typeof ENGINES;
 const NAMES = Object.keys(ENGINES) as Engine[];
