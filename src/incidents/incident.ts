@@ -23,7 +23,7 @@ import { type Examination, examine, isDone, newExamination } from './diagnosis.j
 import { slightLag } from './motion.js';
 import { IncidentScene, type SceneSettings } from './scene.js';
 import { BACK_FRAMES, FIRST_LOOK, LOOKS_MAX } from './thresholds.js';
-import { keepsPace, lookAfter, lookAt, NEW_TIMING, type Timing } from './timing.js';
+import { keepsPace, lookAfter, lookAt, NEW_TIMING, type Timing, usualLag } from './timing.js';
 
 /** When a frame was; `atMs` is when it came, epoch milliseconds. */
 export interface IncidentTime extends FrameTime {
@@ -53,7 +53,7 @@ export interface IncidentWatchState {
 }
 
 interface Open extends Incident {
-  /** frames since it began, and at which of them it is looked at next */
+  /** frames since it began, or since what joined it did; and at which of them it is looked at next */
   frames: number;
   nextLook: number;
   looks: number;
@@ -65,6 +65,7 @@ interface Open extends Incident {
 }
 
 const UNKNOWN: Diagnosis = { cause: 'unknown', message: wordsOf('unknown', {}), evidence: {} };
+const SEVERITIES: readonly Severity[] = ['critical', 'warning', 'info'];
 const LOWER: Record<Severity, Severity> = { critical: 'warning', warning: 'info', info: 'info' };
 const NONE: IncidentNews[] = [];
 const NEW_STATE: IncidentWatchState = {
@@ -135,7 +136,8 @@ export class IncidentWatch {
   }
 
   #scene(around: IncidentContext, badFrames: number): IncidentScene {
-    return new IncidentScene(around.frames(), badFrames, this.#settings, around.classes?.(), this.#state.timing.usual);
+    const usual = usualLag(this.#state.timing);
+    return new IncidentScene(around.frames(), badFrames, this.#settings, around.classes?.(), usual);
   }
 
   /** What ended or changed without a frame: the series is over, its settings are others, its tracker is gone. */
@@ -167,12 +169,20 @@ export class IncidentWatch {
     const open = this.#state.open ?? this.#start(started[0], mark);
     for (const spike of spikes) put(open.signals, signalOf(spike, open));
     if (started.length > 0 && around) {
-      open.examination = newExamination();
+      this.#lookAnew(open, started, mark, around.frames().length);
       this.#look(open, around);
     }
-    for (const { reason } of spikes) if (reason === 'adopted' || reason === 'retired') open.lasting = reason;
-    if (started.length > 0) open.lasting = null;
+    if (spikes.some(({ reason }) => reason === 'retired')) open.lasting = 'retired';
+    else if (started.length > 0 || open.lasting !== 'retired') open.lasting = isAdopted(open) ? 'adopted' : null;
     return this.#told(open, mark, isNew, spikes);
+  }
+
+  /** What joins may have another cause: frames before it are not part of that, where the window shows no others. */
+  #lookAnew(open: Open, started: readonly SpikeNews[], { k }: IncidentTime, windowFrames: number): void {
+    if (open.frames > windowFrames) open.frames = framesSince(started, k);
+    open.nextLook = open.frames + FIRST_LOOK;
+    open.looks = 0;
+    open.examination = newExamination();
   }
 
   /** What is said of it now, if anything: that it is new, over, or in which respect it has changed. */
@@ -183,10 +193,15 @@ export class IncidentWatch {
       return [this.#end(open, mark, closed ? 'closed' : 'recovered')];
     }
     const [told] = spikes.filter(({ phase }) => phase !== 'end');
-    if (!told) return NONE;
+    if (!told) return this.#relieved(open, mark);
     const { phase, reason } = told;
     const own = phase === 'start' || reason === undefined || reason === 'closed' || reason === 'certain';
     return [this.#news('update', own ? 'signals' : reason, mark.k)];
+  }
+
+  /** The worst of it is over: what wakes people must not stay for the rest. */
+  #relieved(open: Open, { k }: IncidentTime): IncidentNews[] {
+    return this.#severityOf(open) === open.severity ? NONE : [this.#news('update', 'signals', k)];
   }
 
   /** The tracker is not heard, or is again. */
@@ -213,7 +228,8 @@ export class IncidentWatch {
       Object.assign(open, { cause, message: wordsOf(cause, evidence), evidence });
     if (isNew) return [this.#news('start', 'signals', mark.k)];
     if (open.signals.every(({ over }) => over)) return [this.#end(open, mark, 'recovered')];
-    return signal.over || (known && !known.over) ? NONE : [this.#news('update', 'signals', mark.k)];
+    if (signal.over) return this.#relieved(open, mark);
+    return known && !known.over ? NONE : [this.#news('update', 'signals', mark.k)];
   }
 
   #start({ k, since }: Pick<SpikeNews, 'k' | 'since'>, mark: IncidentTime): Open {
@@ -228,7 +244,7 @@ export class IncidentWatch {
       severity: 'warning',
       lasting: null,
       signals: [],
-      frames: Math.max(1, mark.k - k + 1),
+      frames: framesSince([{ k }], mark.k),
       nextLook: 0,
       looks: 0,
       examination: null,
@@ -265,14 +281,19 @@ export class IncidentWatch {
   #news(phase: IncidentNews['phase'], reason: IncidentReason, at: number): IncidentNews {
     const open = this.#state.open!;
     open.at = at;
-    const urgent = open.signals.some((one) => this.#isUrgent(one)) ? 'critical' : 'warning';
-    if (phase !== 'end') open.severity = open.lasting ? LOWER[urgent] : urgent;
+    if (phase !== 'end') open.severity = this.#severityOf(open);
     return { phase, reason, ...incidentOf(open) };
   }
 
-  /** It may wake somebody. */
-  #isUrgent({ signal, over, certain }: IncidentSignal): boolean {
-    return !over && certain !== false && this.rules.critical.includes(signal);
+  /** That of its worst signal; one that is learned as usual by now wakes nobody for what joins it. */
+  #severityOf({ signals, lasting }: Open): Severity {
+    const each = signals.flatMap((one) => (one.over ? [] : [this.#urgencyOf(one, lasting === 'retired')]));
+    return SEVERITIES.find((severity) => each.includes(severity)) ?? 'info';
+  }
+
+  #urgencyOf({ signal, certain, expectedNow }: IncidentSignal, retired: boolean): Severity {
+    const own = certain !== false && this.rules.critical.includes(signal) ? 'critical' : 'warning';
+    return retired || expectedNow !== undefined ? LOWER[own] : own;
   }
 
   #end(open: Open, mark: IncidentTime, reason: IncidentReason): IncidentNews {
@@ -296,6 +317,14 @@ export class IncidentWatch {
 
 /** Epoch milliseconds: as the frame says, or else as it came; 0 when nobody knows. */
 const timeOf = ({ t, atMs = 0 }: IncidentTime) => (t === undefined ? atMs : t * 1000);
+
+/** How many frames there are from the first of what began up to frame `at`. */
+const framesSince = (began: ReadonlyArray<{ k: number }>, at: number): number =>
+  Math.max(1, at - Math.min(...began.map(({ k }) => k)) + 1);
+
+/** All that is still wrong is learned as usual by now. */
+const isAdopted = ({ signals }: Incident): boolean =>
+  signals.some(({ over }) => !over) && signals.every(({ over, expectedNow }) => over || expectedNow !== undefined);
 
 /** By how much a tracker is late is what matters of it. */
 const isOff = ({ cause }: Diagnosis) => cause === 'late' || cause === 'early';

@@ -5,11 +5,14 @@
 import type { Evidence } from '../wire/findings.js';
 import { agreementAt, type FeedSample, median } from '../wiring/agreement.js';
 import { bestFrameShift, rounded } from '../wiring/hypotheses.js';
-import { type Lag, lagOf } from '../wiring/lag.js';
+import { centreOf, type Lag, lagOf } from '../wiring/lag.js';
 import type { IncidentScene } from './scene.js';
 import {
+  AS_BEFORE,
   BEFORE_MIN,
   ERROR_MAX,
+  FEW_GAIN_MIN,
+  FEW_TELLERS,
   FRAMES_MIN,
   GAIN_MIN,
   LAG_MIN,
@@ -22,7 +25,9 @@ import {
   SKIPPED_MIN,
   STILL_SHARE,
   STILL_TRUTHS_MAX,
+  UNKNOWN_LAG_MIN,
   VELOCITY_REACH,
+  WAY_SHARE,
 } from './thresholds.js';
 
 /** No tracks at all, lately. */
@@ -81,8 +86,30 @@ export function frozen(scene: IncidentScene, feed: 'reference' | 'tracker'): Evi
     if (isStill(scene, other, n)) others++;
   }
   if (frames < FRAMES_MIN || still < STILL_SHARE * frames || others > STILL_TRUTHS_MAX * frames) return null;
+  // people who wait stand still as well, and their tracks waver
+  if (feed === 'reference' && !goOn(scene)) return null;
   return { frames: still, objects: scene[feed].at(-1)!.objects.ids.length };
 }
+
+/** Most tracks get somewhere: they are far from where they were, for the way that they took. */
+function goOn(scene: IncidentScene): boolean {
+  const ways = new Map<string, { from: number[]; to: number[]; path: number }>();
+  for (const n of scene.bad()) {
+    const tracks = scene.tracks(n);
+    tracks.ids.forEach((id, at) => {
+      const to = centreOf(tracks, at);
+      const way = ways.get(id);
+      if (way) way.path += distanceOf(way.to, to);
+      ways.set(id, { from: way?.from ?? to, to, path: way?.path ?? 0 });
+    });
+  }
+  const all = [...ways.values()].filter(({ path }) => path > 0);
+  const gone = all.filter(({ from, to, path }) => distanceOf(from, to) >= WAY_SHARE * path);
+  return 2 * gone.length > all.length;
+}
+
+const distanceOf = (a: readonly number[], b: readonly number[]): number =>
+  Math.hypot(...a.map((value, d) => value - b[d]));
 
 /** Nearly everything of a feed is exactly where it was in the frame before. */
 function isStill(scene: IncidentScene, feed: 'reference' | 'tracker', n: number): boolean {
@@ -106,10 +133,26 @@ export function lag(scene: IncidentScene): Evidence | null {
   const best = bestFrameShift(sample, scene.judge);
   if (!best || best.agreement.share < SHARE_MIN) return null;
   const usual = lagBefore(scene) ?? scene.usualLag;
-  const near = offsetOf(sample, scene, best.shift, usual);
+  const near = offsetOf(sample, scene, best.shift, usual ?? 0);
   // where too little moves the best shift has to do; where it was off, the pairs were others
-  const offset = near === null ? best.shift : (offsetOf(sample, scene, Math.round(near + usual), usual) ?? near);
-  return lateBy(scene, sample, offset);
+  const offset =
+    near === null
+      ? muchBetter(scene, sample, best.shift, usual ?? 0)
+      : (offsetOf(sample, scene, Math.round(near + (usual ?? 0)), usual ?? 0) ?? near);
+  // trackers smooth: until it is known by how much, a frame is no more than that
+  return usual === null && Math.abs(offset) < UNKNOWN_LAG_MIN ? null : lateBy(scene, sample, offset);
+}
+
+/**
+ * A shift that a few objects tell of, each a little off by itself: some shift always brings them nearer. It counts when
+ * hardly anything fits without it, and with it as much as did before the trouble.
+ */
+function muchBetter(scene: IncidentScene, sample: FeedSample, shift: number, usual: number): number {
+  const { judge, reference, tracker, began } = scene;
+  const [then, now] = [Math.round(usual), agreementAt(sample, scene.judge, shift)];
+  const before = agreementAt({ reference, tracker: tracker.slice(0, began) }, judge, then);
+  const asBefore = AS_BEFORE * (before.moments > 0 ? before.share : 1);
+  return now.share >= asBefore && now.share >= FEW_GAIN_MIN * agreementAt(sample, judge, then).share ? shift - then : 0;
 }
 
 /** What the frames say of a slight lag, in frames. */
@@ -155,8 +198,12 @@ function offsetOf(sample: FeedSample, { judge }: IncidentScene, shift: number, u
   const fine = lagOf(sample, judge, shift, VELOCITY_REACH);
   if (!fine || fine.truths < LAG_TRUTHS_MIN) return null;
   const more = fine.offset - usual;
-  return Math.abs(more) - 2 * fine.error < LAG_MIN ? 0 : more;
+  return Math.abs(more) - surely(fine.tellers) * fine.error < LAG_MIN ? 0 : more;
 }
+
+/** Standard errors within which chance hardly ever is: a few objects know their own error badly (Student's t, 99 %). */
+const surely = (tellers: number): number =>
+  tellers <= FEW_TELLERS ? Number.POSITIVE_INFINITY : (2.6 * (tellers + 0.2)) / (tellers - FEW_TELLERS);
 
 function lateBy({ judge }: IncidentScene, sample: FeedSample, offset: number): Evidence | null {
   const frames = Math.round(offset);

@@ -41,8 +41,8 @@ export class IncidentScene {
     { distance, cutoff }: SceneSettings,
     /** of truths, where they have one */
     readonly classes: ReadonlyMap<string, string> = new Map(),
-    /** frames by which the tracks are late when nothing is wrong: trackers smooth, and boxes have their habits */
-    readonly usualLag = 0,
+    /** frames by which tracks are late when nothing is wrong: trackers smooth, boxes have habits; null: unknown */
+    readonly usualLag: number | null = null,
   ) {
     this.#shape = BOX_DISTANCES.has(distance) ? 'box' : 'point';
     this.first = views.length - Math.max(1, Math.min(badFrames, views.length, BAD_MAX));

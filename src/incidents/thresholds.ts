@@ -36,11 +36,21 @@ export const REGULAR_SHARE = 0.75;
 /** share of the tracks, and at most of the truths, that do not move */
 export const STILL_SHARE = 0.9;
 export const STILL_TRUTHS_MAX = 0.6;
+/** share of its way that a track is from where it began, if it moves: one that wavers stays where it is */
+export const WAY_SHARE = 0.5;
 
 // late and early
 
-/** frames that a tracker is off by at least, beyond twice the standard error */
+/** frames that a tracker is off by at least, beyond what may be chance; and where its usual lag is not known */
 export const LAG_MIN = 0.45;
+export const UNKNOWN_LAG_MIN = 1.5;
+/**
+ * truths of which no error is known; and what a shift must explain where these tell alone: times what fits without it,
+ * and of what fitted before
+ */
+export const FEW_TELLERS = 1.8;
+export const FEW_GAIN_MIN = 1.5;
+export const AS_BEFORE = 0.85;
 /** a standard error above this says nothing of a frame; many looks together say something, each by its own error */
 export const ERROR_MAX = 0.25;
 export const LOOK_ERROR_MAX = 0.5;

@@ -99,6 +99,8 @@ export interface TimingRules {
  * is wrong with the series, so that what is seen may be learned.
  */
 export function lookAt(timing: Timing, seen: SlightLag, rules: TimingRules, isHealthy: boolean): number {
+  // what is wrong from the first frame on is no lag before anybody knows the usual one
+  if (!isHealthy && timing.late === 0 && timing.known + timing.seen.length < USUAL_LOOKS) return 0;
   if (timing.late > 0) follow(timing, 'ahead', seen, rules);
   else if (timing.late < 0) follow(timing, 'behind', seen, rules);
   else {
@@ -143,6 +145,10 @@ export const lookAfter = ({ known, late, behind, ahead }: Timing): number =>
   late === 0 && known >= KNOWN_LOOKS && Math.max(behind.evidence, ahead.evidence) < DOUBT
     ? TIMING_FRAMES_CALM
     : TIMING_FRAMES;
+
+/** Frames by which the tracks are late when nothing is wrong; null while nobody knows. */
+export const usualLag = ({ usual, known, seen }: Timing): number | null =>
+  known > 0 ? usual : seen.length > 0 ? seen.reduce((sum, one) => sum + one, 0) / seen.length : null;
 
 /** What is usual, and from how many looks that is known: those held back count that came before what may be a lag. */
 function usualBefore(

@@ -28,6 +28,12 @@ const FEW_OBJECTS = 2;
 const EXCESS_MAX = 6;
 const HABIT_SECONDS = 600;
 const FALSE_AGAIN_SECONDS = 60;
+/** A switch counts when it has stood for so long, since many are taken back; unless so many come at once. */
+const STANDING_SECONDS = 0.5;
+const AT_ONCE = 4;
+/** so often one truth may go back and forth before it is more than a habit, among so many tracks */
+const HABITS_MAX = 5;
+const TRACKS_KEPT = 4;
 /** a truth that was away for longer is a newcomer */
 const AWAY_SECONDS = 10;
 /** Errors below this share of the cut-off are all the same: nothing is off. */
@@ -92,6 +98,10 @@ export interface CensusState {
   false: Array<[id: string, seconds: number]>;
   /** tracks that were false lately: how often they have become so, and in which frame the last time */
   risen: Array<[id: string, times: number, frame: number]>;
+  /** truths that changed their track lately: in which frame the last time, how often back, and from which tracks */
+  switched: Array<[id: string, frame: number, habits: number, ...tracks: string[]]>;
+  /** switches that have not stood for long yet: the frame in which they came to light, and how many */
+  switchesWaiting: Array<[frame: number, switches: number]>;
 }
 
 export class Census {
@@ -111,6 +121,9 @@ export class Census {
   #falseNow = new Map<string, number>();
   /** of a track that was false: the frame in which it became so, and AGAIN for each time before; one number is small */
   #risenBefore = new Map<string, number>();
+  #switched = new Map<string, { frame: number; habits: number; tracks: string[] }>();
+  /** switches that have not stood for long yet: the frame in which they came to light, and how many */
+  #switchesWaiting: Array<[frame: number, switches: number]> = [];
   #truthsBefore: string[] = [];
   #tracksBefore: string[] = [];
   /** what is known of the pairs of the frame before: mostly those of the next one, in the same order */
@@ -134,6 +147,7 @@ export class Census {
   /** The next frame only says how things are. */
   interrupt(): void {
     this.#pendingHalves = UNKNOWN;
+    this.#switchesWaiting.length = 0;
   }
 
   get interrupted(): boolean {
@@ -151,7 +165,7 @@ export class Census {
     this.#countMissed(glance, seconds, lossPerSecond);
     this.#countHeld(glance, seconds, persistence, learnLevels);
     this.#countFalse(glance, seconds);
-    this.#countSwitches(glance);
+    this.#countSwitches(glance, seconds);
     const mean = this.pairs === 0 ? 0 : (glance.localization / this.pairs) ** (1 / this.exponent);
     this.meanError = Math.max(mean, this.#leastError);
     copy(glance.properTruths, this.#truthsBefore);
@@ -328,16 +342,50 @@ export class Census {
 
   /**
    * Switches come to light a few frames late and may be taken back, so what counts is how many more there are in the
-   * frames that are not settled yet than there were at most before.
+   * frames that are not settled yet than there were at most before, and only once they have stood for a moment.
    */
-  #countSwitches({ pendingHalves, settledHalves }: Glance): void {
+  #countSwitches(glance: Glance, seconds: number): void {
+    const { pendingHalves, settledHalves } = glance;
     const counts = this.switch;
+    const waiting = this.#switchesWaiting;
     const more = this.interrupted ? 0 : pendingHalves + settledHalves - this.#pendingHalves;
     const fresh = Math.max(0, more - this.#owedHalves);
     this.#owedHalves = pendingHalves === 0 ? 0 : Math.max(0, this.#owedHalves - more);
     this.#pendingHalves = pendingHalves;
-    counts.begun = counts.level = fresh / 2;
+    counts.begun = 0;
+    if (more < 0) takeBack(waiting, -more / 2);
+    if (fresh > 0) {
+      const changed = this.#changed(glance);
+      // what more than a few truths do at once is no habit of theirs, and is not taken back
+      if (fresh >= 2 * AT_ONCE) counts.begun = fresh / 2;
+      else if (fresh > 2 * changed) waiting.push([this.#frame, fresh / 2 - changed]);
+    }
+    while (waiting.length > 0 && (this.#frame - waiting[0][0]) * seconds >= STANDING_SECONDS)
+      counts.begun += waiting.shift()![1];
+    counts.level = counts.begun;
     counts.objects = this.truths;
+  }
+
+  /**
+   * How many truths go back to a track that they had just before, or take one that another gives them for theirs: two
+   * objects that meet may do so again and again, and it is one change each time.
+   */
+  #changed({ properTruths, properTracks }: Glance): number {
+    const before = new Map(this.#truthsBefore.map((id, n) => [id, this.#tracksBefore[n]]));
+    const given = new Set<string>();
+    let habits = 0;
+    properTruths.forEach((id, n) => {
+      const [track, last] = [properTracks[n], before.get(id)];
+      if (last === undefined || last === track) return;
+      const known = this.#switched.get(id) ?? { frame: 0, habits: 0, tracks: [] };
+      const isHabit = known.tracks.includes(track) || given.has(track);
+      if (isHabit && ++known.habits <= HABITS_MAX) habits++;
+      else given.add(last);
+      known.tracks = [last, ...known.tracks.filter((one) => one !== last)].slice(0, TRACKS_KEPT);
+      known.frame = this.#frame;
+      this.#switched.set(id, known);
+    });
+    return habits;
   }
 
   #purge(seconds: number): void {
@@ -346,6 +394,7 @@ export class Census {
     for (const [id, known] of this.#known) if (known[KNOWN.seen] < oldest) this.#known.delete(id);
     const forgotten = this.#frame - FALSE_AGAIN_SECONDS / seconds;
     for (const [id, risen] of this.#risenBefore) if (risen % AGAIN < forgotten) this.#risenBefore.delete(id);
+    for (const [id, { frame }] of this.#switched) if (frame < forgotten) this.#switched.delete(id);
   }
 
   toJSON(): CensusState {
@@ -362,6 +411,8 @@ export class Census {
       pairs: this.#truthsBefore.map((truth, n) => [truth, this.#tracksBefore[n]]),
       false: [...this.#falseFor],
       risen: [...this.#risenBefore].map(([id, risen]) => [id, timesOf(risen), risen % AGAIN]),
+      switched: [...this.#switched].map(([id, { frame, habits, tracks }]) => [id, frame, habits, ...tracks]),
+      switchesWaiting: this.#switchesWaiting.map((one) => [...one]),
     };
   }
 
@@ -379,6 +430,20 @@ export class Census {
     this.#heldBefore = [];
     this.#falseFor = new Map(state.false);
     this.#risenBefore = new Map(state.risen.map(([id, times, frame]) => [id, frame + (times - 1) * AGAIN]));
+    this.#switched = new Map(state.switched.map(([id, frame, habits, ...tracks]) => [id, { frame, habits, tracks }]));
+    this.#switchesWaiting = state.switchesWaiting.map((one) => [...one]);
+  }
+}
+
+/** The newest ones were none. */
+function takeBack(waiting: Array<[frame: number, switches: number]>, count: number): void {
+  let left = count;
+  while (left > 0 && waiting.length > 0) {
+    const newest = waiting[waiting.length - 1];
+    const taken = Math.min(left, newest[1]);
+    left -= taken;
+    newest[1] -= taken;
+    if (newest[1] <= 0) waiting.pop();
   }
 }
 

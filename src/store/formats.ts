@@ -22,7 +22,7 @@ export const FORMATS = {
   lane: { version: 5, holds: 'the pairing of the reference with one tracker, and the parts that wait in it' },
   series: { version: 5, holds: 'the numbers and times of the frames in a window, and the newest report' },
   window: { version: 3, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
-  spikes: { version: 6, holds: 'what a spike detector has learned, and the open spikes' },
+  spikes: { version: 7, holds: 'what a spike detector has learned, and the open spikes' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
   performance: {
     version: 3,
@@ -163,7 +163,12 @@ interface StoredSpikes {
   /** version 1 */
   numbers?: number[];
   pieces?: Record<string, number[]>;
-  census?: { truths: Array<[id: string, ...numbers: number[]]>; risen?: unknown[] };
+  census?: {
+    truths: Array<[id: string, ...numbers: number[]]>;
+    risen?: unknown[];
+    switched?: unknown[];
+    switchesWaiting?: unknown[];
+  };
 }
 
 interface StoredIncidents {
@@ -236,6 +241,11 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
     },
     4: (state) => spikesOf(state).forEach(addAges),
     5: (state) => spikesOf(state).forEach(addAtOnce),
+    // who went back to a track was not known
+    6: (state) => {
+      for (const { census } of spikesOf(state))
+        if (census) Object.assign(census, { switched: [], switchesWaiting: [] });
+    },
   },
   incidents: {
     1: (state) => incidentsOf(state).forEach(renewTiming),

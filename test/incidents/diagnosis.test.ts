@@ -79,6 +79,45 @@ describe('a diagnosis', () => {
     assert.equal(found?.cause, 'reference_frozen');
   });
 
+  it('does not take people who wait for a reference that is frozen, whose tracks waver', () => {
+    const chance = new Chance(3);
+    const still = FRAMES[20].reference.slice(0, 2) as WireObject[];
+    const wavering = () =>
+      still.map(
+        ({ id, box: [x, y, width, height] = [0, 0, 0, 0] }): Obj => ({
+          id: `track ${id}`,
+          box: [x + 8 * chance.normal(), y + 8 * chance.normal(), width, height],
+        }),
+      );
+    assert.equal(
+      causeOf(() => ({ reference: still as Obj[], tracker: wavering() }), ['missed', 'switch']),
+      null,
+    );
+  });
+
+  it('takes the errors of a few objects for no lag, whatever they have in common by chance', () => {
+    const named: string[] = [];
+    for (let seed = 0; seed < 300; seed++) {
+      const chance = new Chance(seed);
+      const few = Array.from({ length: seed % 3 === 0 ? 2 : 3 }, (_, n) => ({
+        ...{ at: [200 + 400 * n, 300], step: [1.5 * chance.normal(), chance.normal()] },
+        off: [12 * chance.normal(), 12 * chance.normal()],
+      }));
+      const frames = Array.from({ length: 60 }, (_, k): Frame => {
+        const place = (n: number, off: number[]) => few[n].at.map((value, d) => value + k * few[n].step[d] + off[d]);
+        const box = ([x, y]: number[]): [number, number, number, number] => [x, y, 60, 140];
+        return {
+          reference: few.map((_, n) => ({ id: `${n}`, box: box(place(n, [0, 0])) })),
+          tracker: few.map(({ off }, n) => ({ id: `track ${n}`, box: box(place(n, k < 20 ? [0, 0] : off)) })),
+        };
+      });
+      const scene = new IncidentScene(frames.map(viewOf), 40, { distance: 'iou', cutoff: 0.5 });
+      const found = diagnose(scene, ['localization']);
+      if (found?.cause === 'late' || found?.cause === 'early') named.push(`seed ${seed}: ${found.message}`);
+    }
+    assert.ok(named.length <= 3, named.join('; '));
+  });
+
   it('finds objects of one class lost', () => {
     const classes = new Map(FRAMES[0].reference.map(({ id }, n) => [id, n < 5 ? 'van' : 'car']));
     const lost = new Set([...classes].flatMap(([id, name]) => (name === 'van' ? [`track ${id}`] : [])));

@@ -120,6 +120,50 @@ describe('incidents', () => {
     assert.deepEqual([sure.phase, sure.reason, sure.severity, sure.id], ['update', 'signals', 'critical', start.id]);
   });
 
+  it('are looked at anew when something joins them: a camera that is covered while errors are large', () => {
+    const off = (truths: WireObject[]) => truths.map(({ id, box }) => ({ id, box: [box![0] + 15, ...box!.slice(1)] }));
+    const scene = new Scene().send(300).send(400, off as never);
+    assert.deepEqual(
+      scene.open.map(({ severity, signals }) => [severity, signals.map(({ signal }) => signal)]),
+      [['warning', ['localization']]],
+    );
+    scene.send(10, () => []);
+    const [{ cause, severity }] = scene.open;
+    assert.deepEqual([cause, severity], ['silent', 'critical'], words(scene.told).join('; '));
+    scene.stream.dispose();
+  });
+
+  it('wake nobody any longer when what did is over, although the rest goes on', () => {
+    const off = (truths: WireObject[]) => truths.map(({ id, box }) => ({ id, box: [box![0] + 15, ...box!.slice(1)] }));
+    const scene = new Scene()
+      .send(300)
+      .send(60, off as never)
+      .send(40, () => []);
+    assert.deepEqual(scene.open[0].severity, 'critical');
+    scene.send(200, off as never);
+    const [{ severity, signals }] = scene.open;
+    assert.deepEqual(
+      [severity, signals.filter(({ over }) => !over).map(({ signal }) => signal)],
+      ['warning', ['localization']],
+    );
+    assert.equal(scene.told.at(-1)!.severity, 'warning', 'and that is told');
+    scene.stream.dispose();
+  });
+
+  it('stay one severity lower for what was learned, whatever begins beside it, and not for what is new', () => {
+    const watch = new IncidentWatch({ distance: 'iou', cutoff: 0.5 });
+    const nobody = { ids: [], coordinates: [] };
+    const around = { frames: () => [{ reference: nobody, tracker: nobody, stride: 4 }] };
+    const spike = { k: 5, at: 9, expected: 0.1, observed: 1, score: 2, objects: [], certain: true };
+    const tell = (signal: 'missed' | 'false' | 'switch', phase: 'start' | 'update', reason?: 'adopted') =>
+      watch.update([{ ...spike, signal, phase, ...(reason && { reason }) }], { k: 9 }, around).at(-1);
+    tell('false', 'start');
+    assert.equal(tell('false', 'update', 'adopted')?.severity, 'info');
+    assert.deepEqual([tell('missed', 'start')?.severity, watch.open?.lasting], ['critical', null]);
+    assert.equal(tell('missed', 'update', 'adopted')?.severity, 'warning');
+    assert.deepEqual([tell('switch', 'start')?.severity, watch.open?.lasting], ['warning', null]);
+  });
+
   it('stay open, one severity lower, with the old usual beside the new one, when what is bad was learned', () => {
     const scene = new Scene({ spikes: { adoptSeconds: 10, calmSeconds: 1 } }).send(300);
     scene.send(300, (truths) => truths.slice(5));

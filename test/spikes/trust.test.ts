@@ -210,6 +210,36 @@ describe('spikes that people trust', () => {
     }
   });
 
+  it('takes two objects that meet and exchange their tracks again and again for one change', () => {
+    const shift = new Shift({ seed: 5, objects: 5 });
+    shift.play(30);
+    shift.news.length = 0;
+    let exchanged = false;
+    const pair = (glance: Glance, n: number, halves: number): Glance => ({
+      ...glance,
+      properTruths: [...glance.properTruths, 'a', 'b'],
+      properTracks: [...glance.properTracks, ...(exchanged ? ['yb', 'ya'] : ['ya', 'yb'])],
+      errors: [...glance.errors, 0.1, 0.1],
+      localization: glance.localization + 0.2,
+      pendingHalves: glance.pendingHalves + halves,
+      frame: n,
+    });
+    let pending = 0;
+    // one that is taken back at once, every few seconds; and four times there and back for good
+    shift.play(1, {}, (glance, n) => {
+      pending = n % 40 === 0 ? pending + 2 : n % 40 === 2 ? pending - 2 : pending;
+      return pair(glance, n, pending);
+    });
+    shift.play(1, {}, (glance, n) => {
+      if (n % 150 === 0) {
+        exchanged = !exchanged;
+        pending += 4;
+      }
+      return pair(glance, n, pending);
+    });
+    assert.deepEqual(words(shift.news), []);
+  });
+
   it('finds a few tracks that came at once and stay, among many that come and go', () => {
     for (const minutes of [0.3, 5]) {
       const shift = new Shift({ clutterPerSecond: 2 });
