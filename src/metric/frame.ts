@@ -108,7 +108,8 @@ export class FramePacker {
   }
 }
 
-const idsOf = ({ ids, kinds }: PackedFeed): PackedFeed => ({
+/** What the next frame is compared with. */
+export const idsOf = ({ ids, kinds }: PackedFeed): PackedFeed => ({
   ids,
   coordinates: NO_COORDINATES,
   ...(kinds && { kinds }),

@@ -19,7 +19,7 @@ import {
   type SolverSummary,
   type SwitchEvent,
 } from './evaluation.js';
-import { type LooseFrame, type PackedFeed, type PackedFrame, packFrame } from './frame.js';
+import { idsOf, type LooseFrame, type PackedFeed, type PackedFrame, packFrame } from './frame.js';
 import { InputError, noting, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
@@ -80,6 +80,13 @@ export interface SettledFrame {
 
 /** milliseconds of work for the last solve of a stream: nobody waits for a next frame */
 const END_BUDGET_MS = 10_000;
+const SIDES = ['reference', 'tracker'] as const;
+/** scratch of all windows of this thread: coordinates of the frame that enters, which its record copies */
+const rooms: Record<(typeof SIDES)[number], Float64Array> = {
+  reference: new Float64Array(0),
+  tracker: new Float64Array(0),
+};
+
 export class SlidingWindow {
   readonly windowFrames: number;
   readonly settleFrames: number;
@@ -127,9 +134,7 @@ export class SlidingWindow {
       throw new InputError([
         { path: 'push', value: 'frame', message: 'the stream has ended; begin a new SlidingWindow' },
       ]);
-    const packed = packFrame(frame, this.params.distance, this.stride, 'frame', this.newest ?? undefined);
-    this.newest = packed;
-    this.stride ||= packed.stride;
+    const packed = this.pack(frame);
     const window = this.enter(packed, budgetMs);
     this.settlement.addLower(this.contents, window.lowerBound);
     const { auditEvery } = this.options;
@@ -190,6 +195,17 @@ export class SlidingWindow {
 
   /** There is nothing to free any more that garbage collection would not; windows of earlier versions had to be. */
   dispose(): void {}
+
+  /** Only the ids of the newest frame are kept; its coordinates stand where those of the next one will. */
+  private pack(frame: LooseFrame): PackedFrame {
+    const { newest } = this;
+    if (newest) for (const side of SIDES) newest[side].coordinates = rooms[side];
+    const packed = packFrame(frame, this.params.distance, this.stride, 'frame', newest ?? undefined);
+    this.stride ||= packed.stride;
+    this.newest = { reference: idsOf(packed.reference), tracker: idsOf(packed.tracker), stride: packed.stride };
+    for (const side of SIDES) rooms[side] = packed[side].coordinates;
+    return packed;
+  }
 
   private enter(packed: PackedFrame, budgetMs: number | undefined): WindowTotals {
     const { newestNumber } = this.contents;

@@ -401,8 +401,8 @@ export class Solver implements WindowListener {
     if (frame.pairCount > this.pairs.length) this.pairs = new Int32Array(2 * frame.pairCount);
     const { pairs } = this;
     let count = 0;
-    for (let pair = 0; pair < frame.edges.length; pair++) {
-      const { slot } = frame.edges[pair];
+    for (let pair = 0; pair < frame.edgeCount; pair++) {
+      const { slot } = frame.edgeAt(pair);
       if (this.isolated[slot]) frame.assign(pair, 1);
       else if (!this.componentOf[slot]) pairs[count++] = pair;
     }

@@ -144,37 +144,76 @@ export const CALM = 2;
 export const BEGINS = 4;
 const APART = 6;
 
-/** What was done on a frame, by pair: its decision or, calm, the decided candidates that its ends leave it with. */
+/** what is known of a pair takes so many bits: whether it is lone, how calm it is, whether its ends leave held */
+const PAIR_BITS = 4;
+const LONE = 1;
+const HELD_BY_EDGE = 8;
+const PAIR_MASK = 15;
+/** so many of them are in one number: pairs by 2 ** 3 */
+const TOGETHER_BITS = 3;
+const TOGETHER = 2 ** TOGETHER_BITS;
+/** a frame with more pairs lists what was done by pair; with fewer, what is unusual is looked for */
+const SOUGHT_MAX = 64;
+
+/** its decision, the candidates of both ends, or those of either */
+type Done = Decision | Candidates | readonly [Candidates | null, Candidates | null];
+
+const NO_DECISIONS: Decision[] = [];
+/** cut to length they are new lists, faster than by filling them */
+const zeros: number[] = [];
+const nothing: null[] = [];
+
+/**
+ * What was done on a frame, by pair: its decision or, calm, the decided candidates that its ends leave it with. Most
+ * often these are the ones that its edge has for both, and a few bits say so.
+ */
 export class FrameWork {
-  /** of each pair its decision, the candidates of both ends, or those of either */
-  private readonly done: (Decision | Candidates | (Candidates | null)[] | null)[];
+  private readonly bits: number[];
+  /** pairs of which more is to be kept, with it behind each; in large frames what is to be kept, by pair */
+  private kept: (number | Done | null)[] | null = null;
   /** decisions that a change may reach by participants without a pair in this frame */
-  readonly hidden: Decision[] = [];
+  hidden: Decision[] = NO_DECISIONS;
 
   constructor(
-    pairCount: number,
-    /** of each pair 1 where neither end has another in this frame, and how calm it is */
-    private readonly kind: number[],
+    private readonly frame: FrameRecord,
+    /** of each pair 1 where neither end has another in this frame */
+    lone: readonly (0 | 1)[],
   ) {
-    while (nothing.length < pairCount) nothing.push(null);
-    this.done = nothing.slice(0, pairCount);
+    const count = (lone.length + TOGETHER - 1) >> TOGETHER_BITS;
+    while (zeros.length < count) zeros.push(0);
+    this.bits = zeros.slice(0, count);
+    for (let pair = 0; pair < lone.length; pair++) if (lone[pair] === 1) this.setBits(pair, LONE);
+  }
+
+  private bitsOf(pair: number): number {
+    return (this.bits[pair >> TOGETHER_BITS] >> ((pair & (TOGETHER - 1)) * PAIR_BITS)) & PAIR_MASK;
+  }
+
+  private setBits(pair: number, bits: number): void {
+    const at = pair >> TOGETHER_BITS;
+    const shift = (pair & (TOGETHER - 1)) * PAIR_BITS;
+    this.bits[at] = (this.bits[at] & ~(PAIR_MASK << shift)) | (bits << shift);
   }
 
   isLone(pair: number): boolean {
-    return (this.kind[pair] & 1) === 1;
+    return (this.bitsOf(pair) & LONE) !== 0;
   }
 
   calm(pair: number): Calm {
-    return (this.kind[pair] & 6) as Calm;
+    return (this.bitsOf(pair) & APART) as Calm;
   }
 
   decision(pair: number): Decision | null {
-    return this.calm(pair) === 0 ? (this.done[pair] as Decision | null) : null;
+    return this.calm(pair) === 0 ? (this.done(pair) as Decision | null) : null;
   }
 
   decide(pair: number, decision: Decision | null): void {
-    this.kind[pair] &= 1;
-    this.done[pair] = decision;
+    this.note(pair, 0, decision);
+  }
+
+  hide(decision: Decision): void {
+    if (this.hidden === NO_DECISIONS) this.hidden = [decision];
+    else this.hidden.push(decision);
   }
 
   truthLeaves(pair: number): Candidates | null {
@@ -195,19 +234,56 @@ export class FrameWork {
 
   private leaves(pair: number, side: 0 | 1): Candidates | null {
     const calm = this.calm(pair);
-    if (calm === APART) return (this.done[pair] as (Candidates | null)[])[side];
-    return calm === 0 ? null : (this.done[pair] as Candidates | null);
+    if (calm === APART) return (this.done(pair) as readonly (Candidates | null)[])[side];
+    return calm === 0 ? null : (this.done(pair) as Candidates | null);
   }
 
   settle(pair: number, truthLeaves: Candidates | null, trackLeaves: Candidates | null, calm: Calm): void {
-    const apart = truthLeaves !== trackLeaves;
-    this.kind[pair] = (this.kind[pair] & 1) | (apart ? APART : calm);
-    this.done[pair] = apart ? [truthLeaves, trackLeaves] : truthLeaves;
+    if (truthLeaves !== trackLeaves) this.note(pair, APART, [truthLeaves, trackLeaves]);
+    else this.note(pair, calm, truthLeaves);
+  }
+
+  private done(pair: number): Done | null {
+    if ((this.bitsOf(pair) & HELD_BY_EDGE) !== 0) return this.frame.edgeAt(pair).annex as Candidates;
+    if (this.kept === null) return null;
+    const at = this.placeOf(this.kept, pair);
+    return at < 0 ? null : (this.kept[at] as Done | null);
+  }
+
+  private note(pair: number, calm: Calm, done: Done | null): void {
+    const before = this.bitsOf(pair);
+    const isHeld = done !== null && done === this.frame.edgeAt(pair).annex;
+    this.setBits(pair, (before & LONE) | calm | (isHeld ? HELD_BY_EDGE : 0));
+    this.keep(pair, isHeld ? null : done);
+  }
+
+  /** Where in a list what is kept of a pair is, or -1. */
+  private placeOf(kept: readonly unknown[], pair: number): number {
+    if (this.frame.pairCount > SOUGHT_MAX) return pair;
+    for (let at = 0; at < kept.length; at += 2) if (kept[at] === pair) return at + 1;
+    return -1;
+  }
+
+  private keep(pair: number, done: Done | null): void {
+    if (this.kept === null) {
+      if (done === null) return;
+      const count = this.frame.pairCount;
+      if (count <= SOUGHT_MAX) {
+        this.kept = [pair, done];
+        return;
+      }
+      while (nothing.length < count) nothing.push(null);
+      this.kept = nothing.slice(0, count);
+    }
+    const { kept } = this;
+    const at = this.placeOf(kept, pair);
+    if (at < 0) {
+      if (done !== null) this.kept = kept.concat([pair, done]);
+    } else if (done !== null || this.frame.pairCount > SOUGHT_MAX) kept[at] = done;
+    else if (kept.length === 2) this.kept = null;
+    else kept.splice(at - 1, 2);
   }
 }
-
-/** cut to length it is a new list, faster than by filling that */
-const nothing: null[] = [];
 
 /** What the frontier knows of a trajectory. */
 export function participantOf(trajectory: Trajectory): Participant {
@@ -216,11 +292,11 @@ export function participantOf(trajectory: Trajectory): Participant {
 }
 
 export function truthOf(frame: FrameRecord, pair: number): Participant {
-  return participantOf(frame.edges[pair].truth);
+  return participantOf(frame.edgeAt(pair).truth);
 }
 
 export function trackOf(frame: FrameRecord, pair: number): Participant {
-  return participantOf(frame.edges[pair].track);
+  return participantOf(frame.edgeAt(pair).track);
 }
 
 /** The candidates of two that are decided to be held; there is one for each edge. */

@@ -54,8 +54,8 @@ export class ChangedMembers {
       const participant = heard.at(n);
       if (participant.nextNumber <= number) edgeCount += participant.trajectory.edges.length;
     }
-    if (edgeCount > frame.edges.length) {
-      for (let pair = 0; pair < frame.edges.length; pair++)
+    if (edgeCount > frame.edgeCount) {
+      for (let pair = 0; pair < frame.edgeCount; pair++)
         if (truthOf(frame, pair).changed || trackOf(frame, pair).changed) found[count++] = pair;
       return count;
     }

@@ -47,7 +47,7 @@ function setAside(layers: readonly FramePairs[]): Map<{ annex: unknown }, unknow
   for (const { frame, pairs } of layers) {
     annexes.set(frame, frame.annex);
     for (const pair of pairs) {
-      const edge = frame.edges[pair];
+      const edge = frame.edgeAt(pair);
       for (const owner of [edge, edge.truth, edge.track]) if (!annexes.has(owner)) annexes.set(owner, owner.annex);
     }
   }

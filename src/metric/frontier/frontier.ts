@@ -102,11 +102,11 @@ export class Frontier {
   }
 
   private isForegone(frame: FrameRecord, pair: number): boolean {
-    return isForegone(frame.edges[pair], frame.number, Number.POSITIVE_INFINITY, this.frameOf, this.h);
+    return isForegone(frame.edgeAt(pair), frame.number, Number.POSITIVE_INFINITY, this.frameOf, this.h);
   }
 
   private workOn(frame: FrameRecord): FrameWork {
-    frame.annex ??= new FrameWork(frame.edges.length, lonePairs(frame));
+    frame.annex ??= new FrameWork(frame, lonePairs(frame));
     return frame.annex as FrameWork;
   }
 
@@ -289,7 +289,7 @@ export class Frontier {
       outcome = input;
       this.settle(frame, work, pair, input, input, CALM);
     } else if (input === null && this.isForegone(frame, pair)) {
-      outcome = heldBy(frame.edges[pair]);
+      outcome = heldBy(frame.edgeAt(pair));
       this.settle(frame, work, pair, outcome, outcome, BEGINS);
     } else {
       work.decide(pair, null);
@@ -357,7 +357,7 @@ export class Frontier {
       const pair = pairs[n];
       const truth = truthOf(frame, pair);
       const track = trackOf(frame, pair);
-      const held = heldBy(frame.edges[pair]);
+      const held = heldBy(frame.edgeAt(pair));
       const { now } = truth;
       if (now !== track.now || (now !== null && now !== held)) continue;
       if (truth.besideStamp === stamp || track.besideStamp === stamp || !this.isForegone(frame, pair)) continue;
@@ -457,7 +457,7 @@ export class Frontier {
 
   /** A pair alone in the frame whose ends are fresh, or fresh or held together: what it has earned decides. */
   private goOn(frame: FrameRecord, work: FrameWork, pair: number, input: Candidates | null): Candidates {
-    const edge = frame.edges[pair];
+    const edge = frame.edgeAt(pair);
     const earned = frame.benefit(pair) - (input ? input.worth[0] : 0);
     // by D, held is then better than fresh for every future
     const decided = earned >= 3 * this.h;
@@ -477,7 +477,7 @@ export class Frontier {
     earned: number,
     decided: boolean,
   ): Candidates {
-    const edge = frame.edges[pair];
+    const edge = frame.edgeAt(pair);
     const truths = participantOf(edge.truth).self;
     const tracks = participantOf(edge.track).self;
     const rank = frame.rank(pair);
@@ -535,7 +535,7 @@ export class Frontier {
     if (truths.length + tracks.length > endCount) {
       hide(truths, stamp, frame.number);
       hide(tracks, stamp, frame.number);
-      work.hidden.push(decision);
+      work.hide(decision);
     }
     for (let n = 0; n < inputs.length; n++) {
       const input = inputs[n];

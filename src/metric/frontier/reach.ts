@@ -47,7 +47,7 @@ export class Reach {
   /** A pair is reached, unless it is solved otherwise. */
   addPair(frame: FrameRecord, pair: number): void {
     if (this.seen[pair] === stamp) return;
-    const edge = frame.edges[pair];
+    const edge = frame.edgeAt(pair);
     if (this.isForeign(edge)) return;
     this.seen[pair] = stamp;
     this.pairs[this.pairCount++] = pair;
@@ -97,10 +97,12 @@ export class Reach {
   }
 
   private addPairsOf(frame: FrameRecord, { trajectory }: Participant): void {
-    const { edges, number } = frame;
-    if (trajectory.edges.length > edges.length) {
-      for (let pair = 0; pair < edges.length; pair++)
-        if (edges[pair].truth === trajectory || edges[pair].track === trajectory) this.addPair(frame, pair);
+    const { edgeCount, number } = frame;
+    if (trajectory.edges.length > edgeCount) {
+      for (let pair = 0; pair < edgeCount; pair++) {
+        const { truth, track } = frame.edgeAt(pair);
+        if (truth === trajectory || track === trajectory) this.addPair(frame, pair);
+      }
       return;
     }
     for (let n = 0; n < trajectory.edges.length; n++) {

@@ -8,6 +8,7 @@
  */
 
 import { Basket } from './basket.js';
+import { bitsBelow } from './decimals.js';
 import { EdgeRows } from './edge-rows.js';
 import { addUp, type FoundPairs, FrameRecord, type PackedFrame, Tally } from './frame-record.js';
 import { priceQuanta, quantaPerUnit, surcharge } from './quanta.js';
@@ -40,8 +41,6 @@ export interface WindowListener {
   edgeVanishes(edge: Edge): void;
   trajectoryVanishes(trajectory: Trajectory): void;
 }
-
-const NO_EDGES: readonly Edge[] = [];
 
 /** frames from which on a window keeps its frames in shelves, and about how many those are */
 const SHELVED_FROM = 512;
@@ -80,6 +79,8 @@ export class WindowContents {
   private serial = 0;
   private readonly trajectorySlots = new Slots();
   private readonly edgeSlots = new Slots();
+  /** by slot; the places of those that are free have none */
+  private readonly edges: Edge[] = [];
   private edgeRows: EdgeRows;
   /** lists of ids of the newest frame */
   private truthIds: string[] | undefined;
@@ -168,24 +169,16 @@ export class WindowContents {
     const tracks = this.appearAll(this.tracks, packed.tracker.ids, this.trackIds, newest?.tracks);
     this.truthIds = packed.reference.ids;
     this.trackIds = packed.tracker.ids;
-    // in a calm scene one list is that of many frames
-    const edges = hasEdges ? (newest?.edges ?? NO_EDGES) : NO_EDGES;
+    // every pair may be a new edge
+    const slots = hasEdges ? { edges: this.edges, bits: bitsBelow(this.edgeSlots.count + count) } : null;
     const number = this.firstNumber + this.size;
-    const frame = new FrameRecord(number, packed, truths, tracks, edges, found, this.tariff, newest);
+    const frame = new FrameRecord(number, packed, truths, tracks, found, slots, this.tariff, newest);
     this.frames.push(frame);
     this.shelve(frame);
     this.tally.enter(frame);
     this.touch(frame);
     if (!hasEdges) return frame;
-    let isShared = edges.length === count;
-    if (!isShared) frame.edges = edges.slice(0, count);
-    for (let pair = 0; pair < count; pair++) {
-      const edge = this.appendPair(frame, pair, truths[truth[pair]], tracks[track[pair]]);
-      if (isShared && edges[pair] === edge) continue;
-      if (isShared) frame.edges = edges.slice();
-      isShared = false;
-      (frame.edges as Edge[])[pair] = edge;
-    }
+    for (let pair = 0; pair < count; pair++) this.appendPair(frame, pair, truths[truth[pair]], tracks[track[pair]]);
     const smaller = this.edgeRows.smaller();
     if (smaller) this.moveEdges(smaller);
     return frame;
@@ -226,16 +219,17 @@ export class WindowContents {
     return trajectory;
   }
 
-  private appendPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory): Edge {
+  private appendPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory): void {
     const edge = truth.edgeWith(track) ?? this.addEdge(truth, track);
     truth.latest = edge;
+    frame.setEdge(pair, edge);
     edge.add(frame.number, pair);
     this.listener.pairEnters(frame, edge, pair);
-    return edge;
   }
 
   private addEdge(truth: Trajectory, track: Trajectory): Edge {
     const edge = new Edge(truth, track, this.edgeSlots.take(), this.edgeRows);
+    this.edges[edge.slot] = edge;
     this.edgeCount++;
     this.listener.edgeAppears(edge);
     truth.addEdge(edge);
@@ -246,8 +240,8 @@ export class WindowContents {
   /** Drops the oldest frame. */
   dropOldest(): void {
     const frame = this.frames[this.first];
-    for (let pair = 0; pair < frame.edges.length; pair++) {
-      const edge = frame.edges[pair];
+    for (let pair = 0; pair < frame.edgeCount; pair++) {
+      const edge = frame.edgeAt(pair);
       edge.dropFirst();
       this.listener.pairLeaves(frame, edge, pair);
       if (edge.size === 0) this.removeEdge(edge);
@@ -272,6 +266,7 @@ export class WindowContents {
     this.edgeCount--;
     this.listener.edgeVanishes(edge);
     this.edgeSlots.free(edge.slot);
+    this.edges[edge.slot] = null as unknown as Edge;
     edge.free();
   }
 

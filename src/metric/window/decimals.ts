@@ -15,17 +15,20 @@ const WHOLE_MAX = 2 ** 45;
 /** added and taken off again it rounds, in half the time of Math.round */
 const ROUNDER = 1.5 * 2 ** 52;
 /** of a double */
-const BITS = 52;
+export const BITS = 52;
 /** no more are moved at once */
 const INT_BITS = 31;
 const INTS = 2 ** INT_BITS;
 /** powers of two, by their exponents */
-const TWOS = Array.from({ length: BITS + 1 }, (_, bits) => 2 ** bits);
+export const TWOS = Array.from({ length: BITS + 1 }, (_, bits) => 2 ** bits);
 
 // scratch: whole numbers, column by column, and the least and the greatest of each
 let whole = new Float64Array(256);
 const least: number[] = [];
 const greatest: number[] = [];
+
+/** bits of the whole numbers below one, at least one */
+export const bitsBelow = (end: number): number => 32 - Math.clz32(Math.max(1, end - 1));
 
 /** cut to length it is a new list of fractions, flat in memory */
 const blank: number[] = [0.5];

@@ -2,7 +2,7 @@
  * A frame in the window: its objects, its pairs and what is assigned.
  */
 
-import { DecimalReader, NumberDraft } from './decimals.js';
+import { BITS, bitsBelow, DecimalReader, NumberDraft, TWOS } from './decimals.js';
 import { ExactSum } from './exact-sum.js';
 import type { Kinds, PackedFrame } from './packed-frame.js';
 import { benefitQuanta, roundedOff } from './quanta.js';
@@ -41,20 +41,24 @@ export interface PairList {
   readonly earned: number;
 }
 
-/** of a place in a feed where the ends of three pairs are in one number; else there is one for each pair */
-const PLACE_BITS = 8;
-const PLACES = 2 ** PLACE_BITS;
-const PLACES_LONG = 2 ** 26;
-const ENDS = PLACES ** 2;
-const PAIRS_TOGETHER = 3;
-const ENDS_AT = Array.from({ length: PAIRS_TOGETHER }, (_, n) => ENDS ** n);
+/** The edges of a window by slot, and bits enough for every slot. */
+export interface EdgeSlots {
+  readonly edges: readonly Edge[];
+  readonly bits: number;
+}
 
 /** What most frames of a window have in common; one object for all of them. */
 interface Layout {
   readonly tariff: Tariff;
   readonly stride: number;
-  /** a feed has so many objects that each pair has a number of its own for its ends */
-  readonly isCrowd: boolean;
+  /** of the place of an object in its feed; the ends of so many pairs are in one number */
+  readonly placeBits: number;
+  readonly endsTogether: number;
+  /** the edges of the window by slot; null where pairs have none */
+  readonly edges: readonly Edge[] | null;
+  /** of the slot of an edge; so many of them are in one number */
+  readonly slotBits: number;
+  readonly slotsTogether: number;
   /** some cost less than the full price alone */
   readonly hasShares: boolean;
   /** coordinates of truths, and of tracks, have too many decimals to be packed */
@@ -68,7 +72,9 @@ interface Layout {
 const isSame = (one: Layout, other: Layout): boolean =>
   one.tariff === other.tariff &&
   one.stride === other.stride &&
-  one.isCrowd === other.isCrowd &&
+  one.placeBits === other.placeBits &&
+  one.edges === other.edges &&
+  one.slotBits === other.slotBits &&
   one.hasShares === other.hasShares &&
   one.longTruths === other.longTruths &&
   one.longTracks === other.longTracks &&
@@ -77,12 +83,13 @@ const isSame = (one: Layout, other: Layout): boolean =>
 
 const NO_UNITS: Units = { missed: 0, false: 0, missedJudged: 0, falseJudged: 0 };
 
-/** Puts the ends of pairs into the draft, three in a number. */
-function pushEnds({ count, truth, track }: FoundPairs): void {
-  for (let pair = 0; pair < count; pair += PAIRS_TOGETHER) {
+/** Puts the ends of pairs into the draft, so many of them in a number. */
+function pushEnds({ count, truth, track }: FoundPairs, placeBits: number, together: number): void {
+  const step = 2 * placeBits;
+  for (let pair = 0; pair < count; pair += together) {
     let ends = 0;
-    for (let n = 0; n < PAIRS_TOGETHER && pair + n < count; n++)
-      ends += (truth[pair + n] + track[pair + n] * PLACES) * ENDS_AT[n];
+    for (let n = 0; n < together && pair + n < count; n++)
+      ends += (truth[pair + n] + track[pair + n] * TWOS[placeBits]) * TWOS[n * step];
     draft.push(ends);
   }
 }
@@ -117,9 +124,9 @@ export class FrameRecord {
    * Most of what a window holds is here: the sums over the assigned pairs, and what of them is counted; of each pair
    * distance^p, below 0, or -0, where it is assigned; then, in frames in which some cost less than the full price
    * alone, of each truth and each track the share of the price, and what it costs alone before it is raised to the
-   * exponent; then the places of the ends of the pairs in this frame; then the coordinates of truths and tracks, packed
-   * where they have few decimals. A plain list: a typed array of this size takes longer to make than to fill, and dies
-   * as young.
+   * exponent; then the places of the ends of the pairs in this frame, and the slots of their edges; then the
+   * coordinates of truths and tracks, packed where they have few decimals. A plain list: a typed array of this size
+   * takes longer to make than to fill, and dies as young.
    */
   private readonly values: number[];
   /** of each pair how much it is assigned, while one is so in part */
@@ -132,14 +139,14 @@ export class FrameRecord {
     packed: PackedFrame,
     readonly truths: Trajectory[],
     readonly tracks: Trajectory[],
-    /** of each pair; none in per-frame GOSPA; not changed once the frame has entered */
-    public edges: readonly Edge[],
     found: FoundPairs,
+    /** where the edges of its pairs are; null in per-frame GOSPA */
+    slots: EdgeSlots | null,
     tariff: Tariff,
     /** the frame before it */
     before: FrameRecord | null,
   ) {
-    const { count, truth, track, distance } = found;
+    const { count, distance } = found;
     const { reference, tracker, stride } = packed;
     this.pairCount = count;
     draft.clear();
@@ -154,9 +161,13 @@ export class FrameRecord {
       for (const [n, { ids }] of [reference, tracker].entries())
         for (let at = 0; at < ids.length; at++) draft.push(lists[n](at));
     }
-    const isCrowd = Math.max(truths.length, tracks.length) > PLACES;
-    if (isCrowd) for (let pair = 0; pair < count; pair++) draft.push(truth[pair] * PLACES_LONG + track[pair]);
-    else pushEnds(found);
+    // as many as in the frame before, which then has the same layout
+    const placeBits = Math.max(bitsBelow(Math.max(truths.length, tracks.length)), before?.layout.placeBits ?? 0);
+    const endsTogether = Math.floor(BITS / (2 * placeBits));
+    pushEnds(found, placeBits, endsTogether);
+    const slotBits = slots ? slots.bits : 0;
+    const slotsTogether = slots ? Math.floor(BITS / slotBits) : 1;
+    if (slots) for (let pair = 0; pair < count; pair += slotsTogether) draft.push(0);
     const [ofTruths, ofTracks] = [truths.length * stride, tracks.length * stride];
     const longTruths = !draft.pushDecimals(reference.coordinates, ofTruths, stride);
     if (longTruths) draft.pushAll(reference.coordinates, ofTruths);
@@ -164,7 +175,9 @@ export class FrameRecord {
     if (longTracks) draft.pushAll(tracker.coordinates, ofTracks);
     this.values = draft.take();
     const kinds = { truthKinds: reference.kinds ?? null, trackKinds: tracker.kinds ?? null };
-    const layout = { tariff, stride, isCrowd, hasShares, longTruths, longTracks, ...kinds };
+    const edges = slots ? slots.edges : null;
+    const ofEdges = { edges, slotBits, slotsTogether };
+    const layout = { tariff, stride, placeBits, endsTogether, ...ofEdges, hasShares, longTruths, longTracks, ...kinds };
     this.layout = before && isSame(layout, before.layout) ? before.layout : layout;
   }
 
@@ -425,18 +438,18 @@ export class FrameRecord {
   }
 
   truthIndex(pair: number): number {
-    if (!this.layout.isCrowd) return this.ends(pair) & (PLACES - 1);
-    return Math.floor(this.values[this.endsAt + pair] / PLACES_LONG);
+    return this.place(pair, 0);
   }
 
   trackIndex(pair: number): number {
-    if (!this.layout.isCrowd) return this.ends(pair) >>> PLACE_BITS;
-    return this.values[this.endsAt + pair] & (PLACES_LONG - 1);
+    return this.place(pair, 1);
   }
 
-  private ends(pair: number): number {
-    const at = (pair / PAIRS_TOGETHER) | 0;
-    return (this.values[this.endsAt + at] / ENDS_AT[pair - at * PAIRS_TOGETHER]) & (ENDS - 1);
+  private place(pair: number, side: 0 | 1): number {
+    const { placeBits, endsTogether } = this.layout;
+    const at = (pair / endsTogether) | 0;
+    const shift = (2 * (pair - at * endsTogether) + side) * placeBits;
+    return (this.values[this.endsAt + at] / TWOS[shift]) & (TWOS[placeBits] - 1);
   }
 
   truthAt(pair: number): Trajectory {
@@ -445,6 +458,26 @@ export class FrameRecord {
 
   trackAt(pair: number): Trajectory {
     return this.tracks[this.trackIndex(pair)];
+  }
+
+  /** How many of its pairs have an edge: all, or none in per-frame GOSPA. */
+  get edgeCount(): number {
+    return this.layout.edges === null ? 0 : this.pairCount;
+  }
+
+  /** The edge of a pair, as long as the frame is in the window. */
+  edgeAt(pair: number): Edge {
+    const { edges, slotBits, slotsTogether } = this.layout;
+    const at = (pair / slotsTogether) | 0;
+    const shift = (pair - at * slotsTogether) * slotBits;
+    return edges![(this.values[this.edgesAt + at] / TWOS[shift]) & (TWOS[slotBits] - 1)];
+  }
+
+  /** Says so, once for each pair. */
+  setEdge(pair: number, { slot }: Edge): void {
+    const { slotBits, slotsTogether } = this.layout;
+    const at = (pair / slotsTogether) | 0;
+    this.values[this.edgesAt + at] += slot * TWOS[(pair - at * slotsTogether) * slotBits];
   }
 
   /** Copies of the coordinates, `stride` for each object. */
@@ -467,8 +500,12 @@ export class FrameRecord {
     return reader.decimals(count, stride);
   }
 
+  private get edgesAt(): number {
+    return this.endsAt + Math.ceil(this.pairCount / this.layout.endsTogether);
+  }
+
   private get coordinatesAt(): number {
-    return this.endsAt + (this.layout.isCrowd ? this.pairCount : Math.ceil(this.pairCount / PAIRS_TOGETHER));
+    return this.edgesAt + Math.ceil(this.edgeCount / this.layout.slotsTogether);
   }
 
   private get endsAt(): number {

@@ -16,7 +16,8 @@ const NO_EDGES: readonly Edge[] = Object.freeze([]);
 /** Small numbers for those in the window; who leaves gives his to the next. */
 export class Slots {
   private readonly freed: number[] = [];
-  private count = 0;
+  /** all are below this */
+  count = 0;
 
   take(): number {
     return this.freed.pop() ?? this.count++;

@@ -14,6 +14,7 @@ import { type LpProblem, loadSimplexSync } from '../../../src/metric/program/sim
 import { WarmProgram } from '../../../src/metric/program/warm-program.js';
 import { solveSettings } from '../../../src/metric/solve-options.js';
 import { Solver } from '../../../src/metric/solver.js';
+import type { FrameRecord } from '../../../src/metric/window/frame-record.js';
 import { QUANTA } from '../../../src/metric/window/quanta.js';
 import { Ring } from '../../kit/metric/ring.js';
 import { crowd } from '../crowd.js';
@@ -60,6 +61,7 @@ function quantile(sorted: number[], p: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(p * sorted.length))];
 }
 
+const edgesOf = (frame: FrameRecord) => Array.from({ length: frame.edgeCount }, (_, pair) => frame.edgeAt(pair));
 const ascending = (list: number[]) => [...list].sort((a, b) => a - b);
 const round = (value: number, digits = 3) => Number(value.toPrecision(digits));
 
@@ -87,7 +89,7 @@ function windowProblem(frames: Frame[]): LpProblem {
   const edgeTruth: number[] = [];
   const edgeTrack: number[] = [];
   for (let k = 0; k < frames.length; k++) {
-    for (const edge of scene.frame(k).edges) {
+    for (const edge of edgesOf(scene.frame(k))) {
       if (edges.has(edge)) continue;
       edges.set(edge, edges.size);
       edgeTruth.push(index(truths, edge.truth));
@@ -97,7 +99,7 @@ function windowProblem(frames: Frame[]): LpProblem {
   const benefit = new Float64Array(frames.length * edges.size);
   for (let k = 0; k < frames.length; k++) {
     const frame = scene.frame(k);
-    frame.edges.forEach((edge, pair) => {
+    edgesOf(frame).forEach((edge, pair) => {
       benefit[k * edges.size + edges.get(edge)!] = frame.benefit(pair) / QUANTA;
     });
   }
@@ -200,7 +202,7 @@ function warmSimplex(frames: Frame[]) {
     if (scene.size === WINDOW_FRAMES) solver.dropOldest();
     solver.append(packFrame(frame, params.distance, 0, 'frame'));
     const record = scene.frame(scene.newestNumber);
-    const { edges } = record;
+    const edges = edgesOf(record);
     const pushed = timed(() => window.push(frame)).ms;
     const restarted = timed(() => {
       ring.slide(
