@@ -34,6 +34,7 @@ import {
 } from '../wire/events.js';
 import { type PackedList, unpack } from '../wire/objects.js';
 import { ClassLedger } from './class-totals.js';
+import { FrameMarks } from './frame-marks.js';
 import { addNotJudged, addUnpaired, drawnObjects, type Judging } from './judging.js';
 import type { Step } from './pairing/step.js';
 
@@ -121,12 +122,12 @@ const NO_NEWS: readonly DetectorNews[] = [];
 export class Series {
   #window: SlidingWindow;
   /** of the frames in the window, oldest first */
-  #marks: FrameMark[] = [];
+  #marks: FrameMarks;
   #report: Report | null = null;
   #detector: SpikeDetector | null = null;
   #performance: RecentPerformance | null = null;
   #classes: ClassLedger | null = null;
-  /** of the newest frame: for a diagnosis */
+  /** of the newest frame, where it tells classes: for a diagnosis */
   #reference: PackedList | null = null;
   #ended = false;
   /** that the newest report needed */
@@ -146,6 +147,7 @@ export class Series {
     window = new SlidingWindow(params, options),
   ) {
     this.#window = window;
+    this.#marks = new FrameMarks(params.windowFrames);
   }
 
   get report(): Report | null {
@@ -212,7 +214,7 @@ export class Series {
 
   /** Number of the newest frame. */
   get mark(): FrameMark | null {
-    return this.#marks.at(-1) ?? null;
+    return this.#marks.newest;
   }
 
   /** Adds a step, with at most so much work. A step that throws InputError leaves no trace. */
@@ -226,8 +228,7 @@ export class Series {
     const solveMs = performance.now() - began;
     const mark: FrameMark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
     this.#marks.push(mark);
-    if (this.#marks.length > this.params.windowFrames) this.#marks.shift();
-    this.#reference = step.reference;
+    this.#reference = step.reference.classes ? step.reference : null;
     const news = this.#watch({ ...mark, atMs: step.receivedMs }, report);
     return this.#pushed(mark, report, news, solveMs, notJudged);
   }
@@ -284,7 +285,7 @@ export class Series {
     notJudged: NotJudgedCounts | null = null,
   ): Pushed {
     const first = report.frame - this.#marks.length + 1;
-    const unjudged = this.#unjudged(report, (frame) => this.#marks[frame - first].k);
+    const unjudged = this.#unjudged(report, (frame) => this.#marks.at(frame - first).k);
     const settled = this.#performance || this.#classes ? this.#window.settledFrames() : [];
     const performance = this.#performance && this.#measured(this.#performance, settled, first);
     this.#classes?.add(settled, report.events);
@@ -295,7 +296,7 @@ export class Series {
     const pushed = { mark, report, news, notJudged, performance, classes, unjudged, solveMs, workMs };
     if (report.events.length === 0) return { ...pushed, switches: NO_SWITCHES };
     const switches = report.events.map(({ frame, truth, from, to, switches: count }) => ({
-      k: this.#marks[frame - first].k,
+      k: this.#marks.at(frame - first).k,
       truth,
       from,
       to,
@@ -312,12 +313,12 @@ export class Series {
   ): PerformanceReading | null {
     let reading: PerformanceReading | null = null;
     for (const { number, objects, pairs } of settled) {
-      const { k, t } = this.#marks[number - first];
+      const { k, t } = this.#marks.at(number - first);
       const frame = { reference: this.#objects(objects, 'reference'), tracker: this.#objects(objects, 'tracker') };
       const measured = performanceFrame(frame, pairs, t ?? k, this.params);
       reading = performance.update(measured, k, t !== undefined) ?? reading;
     }
-    return this.#ended ? performance.read(this.#marks[this.#marks.length - 1].k) : reading;
+    return this.#ended ? performance.read(this.#marks.newest!.k) : reading;
   }
 
   /** As they were sent: altitudes in a window are weighed. */
@@ -370,7 +371,7 @@ export class Series {
     const objects = ([ids, coordinates, alone, kinds]: FeedSnapshot) =>
       this.#list({ ids, coordinates, alone, kinds }, stride);
     return frames.map((frame, n) => ({
-      ...this.#marks[n],
+      ...this.#marks.at(n),
       reference: objects(frame.reference),
       tracker: objects(frame.tracker),
     }));
@@ -383,7 +384,7 @@ export class Series {
   /** Plain data, with typed arrays; to be written down or cloned at once, not to be changed. */
   toJSON(): SeriesState {
     const { tracker, profile } = this;
-    const state = { tracker, profile, window: this.#window.snapshot(), marks: this.#marks };
+    const state = { tracker, profile, window: this.#window.snapshot(), marks: this.#marks.toJSON() };
     return {
       ...state,
       report: this.#report && stateOf(this.#report, this.#workMs <= QUICK_MS),
@@ -401,7 +402,7 @@ export class Series {
     // solved whatever its past, so that the next frame finds it as ready as one that went on
     const restored = SlidingWindow.fromJSON(window, { ...options, budgetMs: RESTORE_BUDGET_MS });
     const series = new Series(tracker, profile, window.params, options, restored);
-    series.#marks = marks;
+    series.#marks = new FrameMarks(window.params.windowFrames, marks);
     series.#ended = window.ended;
     series.#unjudgedBefore = state.unjudgedBefore ?? null;
     series.#notJudged = state.notJudged ?? series.#notJudged;

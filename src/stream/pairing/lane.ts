@@ -39,6 +39,7 @@ import type { Outcome, Step } from './step.js';
 
 /** places remembered to tell a duplicate from a late part, besides latenessFrames */
 const RECENT_MAX = 128;
+const DROPPED_TOGETHER = 32;
 const NOTHING: readonly Outcome[] = [];
 const ROLES = ['reference', 'tracker'] as const;
 /** share of bufferFrames that may wait for a feed that is coming back, before acks wait too */
@@ -344,9 +345,8 @@ export class Lane {
     side.high = Math.max(side.high, x);
     const { recent, ahead } = side;
     recent.push(x);
-    // as many again are let in before they are dropped together
-    const recentMax = RECENT_MAX + settings.latenessFrames;
-    if (recent.length > 2 * recentMax) recent.splice(0, recentMax);
+    // some more are let in before they are dropped together
+    if (recent.length > RECENT_MAX + settings.latenessFrames + DROPPED_TOGETHER) recent.splice(0, DROPPED_TOGETHER);
     if (x <= side.horizon) return;
     // nearly always the next number, and nothing waits for it
     if (ahead.length === 0 && this.#follows(side, x)) {
