@@ -10,7 +10,7 @@ import type { LiveEvent } from '../wire/events.js';
 import type { Deadlines } from './deadlines.js';
 import type { OpenFeeds } from './open-feeds.js';
 import type { Publication } from './publication.js';
-import type { Published, Streams } from './streams.js';
+import { OTHERS_FIRST, type Published, type Streams } from './streams.js';
 
 /** Where time comes from. */
 export interface Clock {
@@ -87,7 +87,10 @@ export function connectPipeline(
   return connections;
 }
 
-/** Emits one by one, beginning with the next turn of the event loop, and leaves it to others after each slice. */
+/**
+ * Emits one by one, beginning with the next turn of the event loop, and leaves it to others after each slice, and where
+ * they go first.
+ */
 function inSlices<T>(groups: Iterable<T[]>, sliceMs: number): Observable<T> {
   return new Observable((subscriber) => {
     const iterator = groups[Symbol.iterator]();
@@ -95,7 +98,7 @@ function inSlices<T>(groups: Iterable<T[]>, sliceMs: number): Observable<T> {
       const end = performance.now() + sliceMs;
       for (let group = iterator.next(); !group.done; group = iterator.next()) {
         for (const item of group.value) subscriber.next(item);
-        if (performance.now() < end) continue;
+        if (group.value !== OTHERS_FIRST && performance.now() < end) continue;
         next = setImmediate(run);
         return;
       }

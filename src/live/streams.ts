@@ -26,6 +26,9 @@ import { isOutdated, isRetirement, RecordFailure, Restoration } from './restorat
 import type { Snapshots } from './snapshots.js';
 import { Turns } from './turns.js';
 
+/** Of no record: what was said so far is to go out, and what has come is to be read, before more is done. */
+export const OTHERS_FIRST: LiveEvent[] = [];
+
 /** Events of the record at this position. */
 export interface Published {
   position: number;
@@ -177,10 +180,11 @@ export class Streams {
     return this.#turns.inTurnsOf(Number.POSITIVE_INFINITY);
   }
 
-  /** Applies records, those of a stream in order, and yields the events of each step. */
+  /** Applies records, those of a stream in order, and yields the events of each step; before heavy ones others go. */
   *apply(queue: Iterable<Queued>): Generator<LiveEvent[]> {
     const { mark } = this.#parts;
     for (const { position, record, backlog: counted } of queue) {
+      if (this.get(record.stream)?.share !== undefined) yield OTHERS_FIRST;
       mark.at(position);
       const { stream, backlog } = this.#entries.get(record.stream) ?? this.#open(record);
       if (backlog !== counted) recount(counted, backlog);

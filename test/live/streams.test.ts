@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { readConfig, resolveStream } from '../../src/config/config.js';
 import { Quarantine } from '../../src/live/quarantine.js';
 import { Snapshots } from '../../src/live/snapshots.js';
-import { type Published, Streams } from '../../src/live/streams.js';
+import { OTHERS_FIRST, type Published, Streams } from '../../src/live/streams.js';
 import { DataFolder } from '../../src/store/folder.js';
 import type { Log } from '../../src/store/log.js';
 import type { Snapshot, Stored } from '../../src/store/log-port.js';
@@ -113,5 +113,13 @@ describe('streams', () => {
     assert.deepEqual([applied.length, streams.unapplied, marks], [7, 0, []]);
     assert.deepEqual([...streams.apply(streams.enqueue(20, [tick()]))], []);
     assert.equal(applied.length, 8);
+  });
+
+  it('let others go first before each record of a heavy stream', () => {
+    const { streams } = start(dir);
+    for (const groups of streams.apply(streams.enqueue(11, [hello()]))) assert.notEqual(groups, OTHERS_FIRST);
+    Object.defineProperty(streams.get('s'), 'share', { value: 1 });
+    const groups = [...streams.apply(streams.enqueue(12, [tick(), tick()]))];
+    assert.equal(groups.filter((group) => group === OTHERS_FIRST).length, 2);
   });
 });
