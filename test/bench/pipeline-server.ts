@@ -27,6 +27,8 @@ export interface Measured {
   lightMs: { p50: number; p99: number; max: number };
   loopDelayMs: { p50: number; p99: number; max: number };
   cpuSeconds: number;
+  /** since the process began, with its start and what it recovered */
+  wholeCpuSeconds: number;
   /** of that, what the thread with the sockets has used */
   mainSeconds: number;
 }
@@ -71,6 +73,11 @@ function reset(): void {
   main = mainSeconds();
 }
 
+function wholeCpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
 /** Processor time of the main thread so far. */
 function mainSeconds(): number {
   const [nanoseconds] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
@@ -89,6 +96,7 @@ function measure(): Measured {
       max: loopDelay.max / 1e6,
     },
     cpuSeconds: (user + system) / 1e6,
+    wholeCpuSeconds: wholeCpuSeconds(),
     mainSeconds: mainSeconds() - main,
   };
   global.gc!();
@@ -102,7 +110,12 @@ async function startEvaluator(): Promise<string> {
   const { readsReports: _, ...given } = JSON.parse(settings);
   const overrides = { ...own, ...given };
   const { config } = readConfig({ overrides, env: {} });
-  const app = await startApp(config, { env: {}, logger: createLogger({ level: 'warn' }) });
+  const warnings = createLogger({ level: 'warn' });
+  // the port is open while streams are recovered; the app is there when they are
+  const info = (event: string, fields: Record<string, unknown> = {}) => {
+    if (event === 'listening') process.send!({ listening: fields.url });
+  };
+  const app = await startApp(config, { env: {}, logger: { ...warnings, info } });
   app.live.readReports(readsReports);
   app.live.events$.subscribe((event) => {
     if (event.type !== 'report') return;

@@ -61,6 +61,9 @@ class Far {
     readonly child: ChildProcess,
     readonly url: string,
     readonly folder: string,
+    /** milliseconds from the start of the process until its port was open, and until everything was recovered */
+    readonly openMs: number,
+    readonly recoveredMs: number,
   ) {}
 
   /** Everything in one thread unless `evaluation` says otherwise; in a new folder unless one is given. */
@@ -74,9 +77,15 @@ class Far {
     // floor and evaluator alike, as `tgospa` is started
     const execArgv = ['--expose-gc', '--max-semi-space-size=64', ...(prof ? ['--cpu-prof'] : [])];
     const settings = { evaluation, streams: { defaults: { scores: { enabled: options.scores } } }, ...other };
+    const began = performance.now();
     const child = fork(SERVER, [role, join(folder, 'data'), JSON.stringify(settings)], { execArgv });
-    const [{ url }] = (await once(child, 'message')) as [{ url: string }];
-    return new Far(child, url, folder);
+    let openMs = 0;
+    for (;;) {
+      const [{ url }] = (await once(child, 'message')) as [{ url?: string }];
+      const ms = performance.now() - began;
+      if (url) return new Far(child, url, folder, openMs, ms);
+      openMs = ms;
+    }
   }
 
   reset(): void {
@@ -546,19 +555,15 @@ async function recovery() {
         .on('error', () => {})
         .terminate();
     const folder = await before.kill();
-    const began = performance.now();
     const after = await Far.start('evaluator', false, { workers }, {}, folder);
-    const openMs = performance.now() - began;
-    const readyUrl = after.url.replace(/^ws(.*)\/v1\/ingest$/, 'http$1/readyz');
-    while ((await fetch(readyUrl)).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
-    const readyMs = performance.now() - began;
-    const { cpuSeconds } = await after.measure();
+    const { openMs, recoveredMs } = after;
+    const { wholeCpuSeconds } = await after.measure();
     await after.stop();
     rows[`${workers} workers`] = {
       'port open s': (openMs / 1000).toFixed(1),
-      'all there s': (readyMs / 1000).toFixed(1),
-      'CPU s': cpuSeconds.toFixed(1),
-      'CPU µs/record': ((cpuSeconds * 1e6) / (2 * frames * streamCount)).toFixed(0),
+      'all there s': (recoveredMs / 1000).toFixed(1),
+      'CPU s': wholeCpuSeconds.toFixed(1),
+      'CPU µs/record': ((wholeCpuSeconds * 1e6) / (2 * frames * streamCount)).toFixed(0),
     };
   }
   console.log(
