@@ -77,6 +77,12 @@ const asRun = (events: LiveEvent[]): Run => ({
 
 const unjudgedOf = (events: LiveEvent[]) => reportsOf(events).at(-1)!.report.settled.uncertified ?? 0;
 
+/** Without how long it took. */
+const plain = (list: LiveEvent[]) =>
+  list.map((event) =>
+    event.type === 'report' ? { ...event, solveMs: 0, spikes: null, report: summary(event) } : event,
+  );
+
 describe('a stream without time', () => {
   let exact: LiveEvent[];
   /** with a budget of half a millisecond */
@@ -91,11 +97,18 @@ describe('a stream without time', () => {
   it('has time enough for a harbour by default: everything is as with an endless budget', function () {
     skipInFastRun(this);
     const events = run({ heavyMs: 4 });
-    const plain = (list: LiveEvent[]) =>
-      list.map((event) =>
-        event.type === 'report' ? { ...event, solveMs: 0, spikes: null, report: summary(event) } : event,
-      );
     assert.deepEqual(plain(events), plain(exact));
+  });
+
+  it('is cut at the same places on a machine that is a thousand times slower: work is counted', () => {
+    const { now } = performance;
+    performance.now = () => 1000 * now.call(performance);
+    try {
+      assert.deepEqual(plain(run({ budgetMs: 0.5 })), plain(hurried));
+    } finally {
+      performance.now = now;
+    }
+    assert.ok(reportsOf(hurried).some(({ report }) => !report.exact));
   });
 
   for (const budgetMs of [0, 0.2, 0.5, 1])
