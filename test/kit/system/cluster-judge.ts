@@ -133,7 +133,8 @@ function accuse(event: LiveEvent, batches: LogRecord[][], { silences, incidents 
     silences.push(`${event.stream}/${event.tracker ?? ''} since ${event.since}: ${story(batches, event)}`);
   if (event.type === 'incident' && event.phase === 'start') {
     const signals = event.signals.map(({ signal }) => signal).join(' and ');
-    incidents.push(`${event.stream}, frame ${event.at}: ${signals}, ${event.cause}`);
+    const around = story(batches, { stream: event.stream, since: event.sinceMs });
+    incidents.push(`${event.stream}, frame ${event.at}: ${signals}, ${event.cause}: ${around}`);
   }
 }
 
