@@ -88,7 +88,7 @@ const WHOLE_MS = 30_000;
 const RESTARTS_MAX = 3;
 
 const isWhole = (server: NatsServer): Promise<boolean> =>
-  server.healthy(WHOLE_MS).then(
+  server.whole(WHOLE_MS).then(
     () => true,
     () => false,
   );
@@ -413,7 +413,7 @@ export class Chaos {
         await server.stop('SIGKILL');
         await server.launch();
       }
-    for (const server of this.#brokers.servers) await server.healthy();
+    for (const server of this.#brokers.servers) await server.whole();
   }
 
   /** Up to the last frame: a busy owner answers late, and a new one has not read everything at once. */

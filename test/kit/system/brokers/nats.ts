@@ -140,6 +140,30 @@ export class NatsServer {
     );
   }
 
+  /**
+   * Resolves once its copy of each stream has been up to date at some moment: on a busy machine hardly ever all are at
+   * the same. Consumers are no data, and may be gone by the time it learns of them.
+   */
+  async whole(withinMs?: number): Promise<void> {
+    let behind: string[] | null = null;
+    const isWhole = async () => {
+      const now = await this.#behind();
+      if (now) behind = behind?.filter((stream) => now.includes(stream)) ?? now;
+      return behind?.length === 0;
+    };
+    await until('the broker has everything', isWhole, withinMs);
+  }
+
+  /** The streams whose copy here is not up to date; null while it does not serve at all. */
+  async #behind(): Promise<string[] | null> {
+    if (this.#ended) throw new Error(`the broker ended: ${this.logged}`);
+    const answer = await fetch(`${this.monitor}/healthz?details=true`).catch(() => null);
+    if (!answer) return null;
+    const { errors = [] } = (await answer.json()) as { errors?: Array<{ type: string; stream?: string }> };
+    const isServing = errors.every(({ type }) => type === 'STREAM' || type === 'CONSUMER');
+    return isServing ? errors.flatMap(({ type, stream }) => (type === 'STREAM' ? [stream ?? ''] : [])) : null;
+  }
+
   /** Who leads all brokers, and, if this one does, the others. */
   async metaGroup(): Promise<MetaGroup | undefined> {
     if (this.#ended) return undefined;
