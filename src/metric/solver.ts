@@ -250,6 +250,7 @@ export class Solver implements WindowListener {
   edgeVanishes(edge: Edge): void {
     this.setIsolated(edge, false);
     if (this.frontier) {
+      this.frontier.forgetEdge(edge);
       for (const other of edge.truth.edges) this.perhapsIsolated.push(other);
       for (const other of edge.track.edges) this.perhapsIsolated.push(other);
     }

@@ -42,6 +42,8 @@ export class Candidates {
   readonly count: number;
   /** one truth and one track, held or at most fresh besides */
   readonly lone: boolean;
+  /** what the edge of its ends has for both of them, as long as that is in the window: see heldBy */
+  ofEdge = false;
 
   constructor(
     readonly truths: readonly Participant[],
@@ -144,10 +146,10 @@ export const CALM = 2;
 export const BEGINS = 4;
 const APART = 6;
 
-/** what is known of a pair takes so many bits: whether it is lone, how calm it is, whether its ends leave held */
+/** what is known of a pair takes so many bits: whether it is lone, how calm it is, whether there is more to keep */
 const PAIR_BITS = 4;
 const LONE = 1;
-const HELD_BY_EDGE = 8;
+const KEPT = 8;
 const PAIR_MASK = 15;
 /** so many of them are in one number: pairs by 2 ** 3 */
 const TOGETHER_BITS = 3;
@@ -159,6 +161,8 @@ const SOUGHT_MAX = 64;
 type Done = Decision | Candidates | readonly [Candidates | null, Candidates | null];
 
 const NO_DECISIONS: Decision[] = [];
+const EMPTY: (number | Done | null)[] = [];
+const shiftOf = (pair: number): number => (pair & (TOGETHER - 1)) * PAIR_BITS;
 /** cut to length they are new lists, faster than by filling them */
 const zeros: number[] = [];
 const nothing: null[] = [];
@@ -182,17 +186,11 @@ export class FrameWork {
     const count = (lone.length + TOGETHER - 1) >> TOGETHER_BITS;
     while (zeros.length < count) zeros.push(0);
     this.bits = zeros.slice(0, count);
-    for (let pair = 0; pair < lone.length; pair++) if (lone[pair] === 1) this.setBits(pair, LONE);
+    for (let pair = 0; pair < lone.length; pair++) this.bits[pair >> TOGETHER_BITS] |= lone[pair] << shiftOf(pair);
   }
 
   private bitsOf(pair: number): number {
-    return (this.bits[pair >> TOGETHER_BITS] >> ((pair & (TOGETHER - 1)) * PAIR_BITS)) & PAIR_MASK;
-  }
-
-  private setBits(pair: number, bits: number): void {
-    const at = pair >> TOGETHER_BITS;
-    const shift = (pair & (TOGETHER - 1)) * PAIR_BITS;
-    this.bits[at] = (this.bits[at] & ~(PAIR_MASK << shift)) | (bits << shift);
+    return (this.bits[pair >> TOGETHER_BITS] >> shiftOf(pair)) & PAIR_MASK;
   }
 
   isLone(pair: number): boolean {
@@ -244,17 +242,19 @@ export class FrameWork {
   }
 
   private done(pair: number): Done | null {
-    if ((this.bitsOf(pair) & HELD_BY_EDGE) !== 0) return this.frame.edgeAt(pair).annex as Candidates;
-    if (this.kept === null) return null;
-    const at = this.placeOf(this.kept, pair);
-    return at < 0 ? null : (this.kept[at] as Done | null);
+    const bits = this.bitsOf(pair);
+    if ((bits & KEPT) !== 0) return this.kept![this.placeOf(this.kept!, pair)] as Done | null;
+    return (bits & APART) === 0 ? null : (this.frame.edgeAt(pair).annex as Candidates);
   }
 
   private note(pair: number, calm: Calm, done: Done | null): void {
     const before = this.bitsOf(pair);
-    const isHeld = done !== null && done === this.frame.edgeAt(pair).annex;
-    this.setBits(pair, (before & LONE) | calm | (isHeld ? HELD_BY_EDGE : 0));
-    this.keep(pair, isHeld ? null : done);
+    // both ends leave with what some edge has: that is theirs
+    const isKept = calm === 0 ? done !== null : calm === APART || done === null || !(done as Candidates).ofEdge;
+    if (isKept) this.keep(pair, done);
+    else if ((before & KEPT) !== 0) this.drop(pair);
+    const bits = (before & LONE) | calm | (isKept ? KEPT : 0);
+    if (bits !== before) this.bits[pair >> TOGETHER_BITS] ^= (bits ^ before) << shiftOf(pair);
   }
 
   /** Where in a list what is kept of a pair is, or -1. */
@@ -265,21 +265,23 @@ export class FrameWork {
   }
 
   private keep(pair: number, done: Done | null): void {
-    if (this.kept === null) {
-      if (done === null) return;
-      const count = this.frame.pairCount;
-      if (count <= SOUGHT_MAX) {
-        this.kept = [pair, done];
-        return;
-      }
-      while (nothing.length < count) nothing.push(null);
-      this.kept = nothing.slice(0, count);
-    }
-    const { kept } = this;
+    this.kept ??= this.newList();
+    const at = this.placeOf(this.kept, pair);
+    if (at < 0) this.kept = this.kept.concat([pair, done]);
+    else this.kept[at] = done;
+  }
+
+  private newList(): (number | Done | null)[] {
+    const { pairCount } = this.frame;
+    if (pairCount <= SOUGHT_MAX) return EMPTY;
+    while (nothing.length < pairCount) nothing.push(null);
+    return nothing.slice(0, pairCount);
+  }
+
+  private drop(pair: number): void {
+    const kept = this.kept!;
     const at = this.placeOf(kept, pair);
-    if (at < 0) {
-      if (done !== null) this.kept = kept.concat([pair, done]);
-    } else if (done !== null || this.frame.pairCount > SOUGHT_MAX) kept[at] = done;
+    if (this.frame.pairCount > SOUGHT_MAX) kept[at] = null;
     else if (kept.length === 2) this.kept = null;
     else kept.splice(at - 1, 2);
   }
@@ -301,8 +303,11 @@ export function trackOf(frame: FrameRecord, pair: number): Participant {
 
 /** The candidates of two that are decided to be held; there is one for each edge. */
 export function heldBy(edge: Edge): Candidates {
-  edge.annex ??= new Candidates(participantOf(edge.truth).self, participantOf(edge.track).self, HELD, NOTHING, null);
-  return edge.annex as Candidates;
+  if (edge.annex !== null) return edge.annex as Candidates;
+  const held = new Candidates(participantOf(edge.truth).self, participantOf(edge.track).self, HELD, NOTHING, null);
+  held.ofEdge = true;
+  edge.annex = held;
+  return held;
 }
 
 export function bestState({ worth, count }: Candidates): number {

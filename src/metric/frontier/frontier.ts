@@ -118,8 +118,9 @@ export class Frontier {
     let foundCount = 0;
     for (let n = 0; n < count; n++) {
       const pair = pairs[n];
-      const truth = truthOf(frame, pair);
-      const track = trackOf(frame, pair);
+      const ends = frame.edgeAt(pair);
+      const truth = participantOf(ends.truth);
+      const track = participantOf(ends.track);
       const { candidates } = truth;
       if (!work.isLone(pair) || candidates !== track.candidates || !(candidates === null || candidates.lone)) {
         found[foundCount++] = pair;
@@ -158,8 +159,9 @@ export class Frontier {
   /** A pair of the oldest frame leaves with it: its ends begin anew where that makes a difference. */
   leave(frame: FrameRecord, pair: number): void {
     const work = this.workOn(frame);
-    const truth = truthOf(frame, pair);
-    const track = trackOf(frame, pair);
+    const ends = frame.edgeAt(pair);
+    const truth = participantOf(ends.truth);
+    const track = participantOf(ends.track);
     const ofTruth = work.leavesWith(pair, truth, 0);
     const ofTrack = work.leavesWith(pair, track, 1);
     const next = frame.number + 1;
@@ -218,6 +220,11 @@ export class Frontier {
     if (participant.candidates) this.open.delete(participant.candidates);
   }
 
+  /** An edge has left the window; its ends may still be held, and may get another one. */
+  forgetEdge({ annex }: Edge): void {
+    if (annex !== null) (annex as Candidates).ofEdge = false;
+  }
+
   /** An edge is solved otherwise from now on: takes back what was decided about its pairs, and forgets its ends. */
   release(edge: Edge): void {
     for (const trajectory of [edge.truth, edge.track]) {
@@ -274,8 +281,9 @@ export class Frontier {
 
   /** The usual case: a pair alone in its frame, both ends fresh or only waiting for each other, before and now. */
   private reworkPair(frame: FrameRecord, work: FrameWork, pair: number): boolean {
-    const truth = truthOf(frame, pair);
-    const track = trackOf(frame, pair);
+    const ends = frame.edgeAt(pair);
+    const truth = participantOf(ends.truth);
+    const track = participantOf(ends.track);
     if (!work.isLone(pair) || !truth.changed || !track.changed) return false;
     const input = truth.changedTo;
     if (input !== track.changedTo || !(input === null || input.lone)) return false;
@@ -355,8 +363,9 @@ export class Frontier {
     }
     for (let n = 0; n < pairCount; n++) {
       const pair = pairs[n];
-      const truth = truthOf(frame, pair);
-      const track = trackOf(frame, pair);
+      const ends = frame.edgeAt(pair);
+      const truth = participantOf(ends.truth);
+      const track = participantOf(ends.track);
       const held = heldBy(frame.edgeAt(pair));
       const { now } = truth;
       if (now !== track.now || (now !== null && now !== held)) continue;
@@ -370,8 +379,9 @@ export class Frontier {
     for (let n = 0; n < pairCount; n++) {
       const pair = pairs[n];
       if (work.calm(pair) === BEGINS) continue;
-      const truth = truthOf(frame, pair);
-      const track = trackOf(frame, pair);
+      const ends = frame.edgeAt(pair);
+      const truth = participantOf(ends.truth);
+      const track = participantOf(ends.track);
       if (truth.foreseenStamp !== stamp && track.foreseenStamp !== stamp) found[count++] = pair;
       else this.settle(frame, work, pair, truth.now, track.now, CALM);
     }

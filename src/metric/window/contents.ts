@@ -8,8 +8,8 @@
  */
 
 import { Basket } from './basket.js';
-import { bitsBelow } from './decimals.js';
 import { EdgeRows } from './edge-rows.js';
+import { FrameEdges } from './frame-edges.js';
 import { addUp, type FoundPairs, FrameRecord, type PackedFrame, Tally } from './frame-record.js';
 import { priceQuanta, quantaPerUnit, surcharge } from './quanta.js';
 import type { Tariff } from './tariff.js';
@@ -79,8 +79,7 @@ export class WindowContents {
   private serial = 0;
   private readonly trajectorySlots = new Slots();
   private readonly edgeSlots = new Slots();
-  /** by slot; the places of those that are free have none */
-  private readonly edges: Edge[] = [];
+  private readonly edges = new FrameEdges();
   private edgeRows: EdgeRows;
   /** lists of ids of the newest frame */
   private truthIds: string[] | undefined;
@@ -169,10 +168,10 @@ export class WindowContents {
     const tracks = this.appearAll(this.tracks, packed.tracker.ids, this.trackIds, newest?.tracks);
     this.truthIds = packed.reference.ids;
     this.trackIds = packed.tracker.ids;
-    // every pair may be a new edge
-    const slots = hasEdges ? { edges: this.edges, bits: bitsBelow(this.edgeSlots.count + count) } : null;
+    const edges = hasEdges ? this.edges : null;
+    const from = edges ? edges.take(count, () => this.frameList()) : 0;
     const number = this.firstNumber + this.size;
-    const frame = new FrameRecord(number, packed, truths, tracks, found, slots, this.tariff, newest);
+    const frame = new FrameRecord(number, packed, truths, tracks, found, edges, from, this.tariff, newest);
     this.frames.push(frame);
     this.shelve(frame);
     this.tally.enter(frame);
@@ -222,14 +221,14 @@ export class WindowContents {
   private appendPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory): void {
     const edge = truth.edgeWith(track) ?? this.addEdge(truth, track);
     truth.latest = edge;
-    frame.setEdge(pair, edge);
+    this.edges.set(frame.edgesFrom + pair, edge);
     edge.add(frame.number, pair);
     this.listener.pairEnters(frame, edge, pair);
   }
 
   private addEdge(truth: Trajectory, track: Trajectory): Edge {
     const edge = new Edge(truth, track, this.edgeSlots.take(), this.edgeRows);
-    this.edges[edge.slot] = edge;
+    this.edges.add(edge);
     this.edgeCount++;
     this.listener.edgeAppears(edge);
     truth.addEdge(edge);
@@ -246,6 +245,7 @@ export class WindowContents {
       this.listener.pairLeaves(frame, edge, pair);
       if (edge.size === 0) this.removeEdge(edge);
     }
+    this.edges.leave(frame.edgeCount);
     for (const truth of frame.truths) if (--truth.presence === 0) this.forget(this.truths, truth);
     for (const track of frame.tracks) if (--track.presence === 0) this.forget(this.tracks, track);
     this.tally.leave(frame);
@@ -266,7 +266,7 @@ export class WindowContents {
     this.edgeCount--;
     this.listener.edgeVanishes(edge);
     this.edgeSlots.free(edge.slot);
-    this.edges[edge.slot] = null as unknown as Edge;
+    this.edges.remove(edge);
     edge.free();
   }
 

@@ -21,6 +21,8 @@ const INT_BITS = 31;
 const INTS = 2 ** INT_BITS;
 /** powers of two, by their exponents */
 export const TWOS = Array.from({ length: BITS + 1 }, (_, bits) => 2 ** bits);
+/** one by each of them: to multiply by it is exact, too, and sooner done */
+export const INVERSES = TWOS.map((two) => 1 / two);
 
 // scratch: whole numbers, column by column, and the least and the greatest of each
 let whole = new Float64Array(256);

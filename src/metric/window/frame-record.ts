@@ -2,8 +2,9 @@
  * A frame in the window: its objects, its pairs and what is assigned.
  */
 
-import { BITS, bitsBelow, DecimalReader, NumberDraft, TWOS } from './decimals.js';
+import { BITS, bitsBelow, DecimalReader, INVERSES, NumberDraft, TWOS } from './decimals.js';
 import { ExactSum } from './exact-sum.js';
+import type { FrameEdges } from './frame-edges.js';
 import type { Kinds, PackedFrame } from './packed-frame.js';
 import { benefitQuanta, roundedOff } from './quanta.js';
 import { aloneOf, power, priceShare, type Tariff, type Units } from './tariff.js';
@@ -41,24 +42,15 @@ export interface PairList {
   readonly earned: number;
 }
 
-/** The edges of a window by slot, and bits enough for every slot. */
-export interface EdgeSlots {
-  readonly edges: readonly Edge[];
-  readonly bits: number;
-}
-
 /** What most frames of a window have in common; one object for all of them. */
 interface Layout {
   readonly tariff: Tariff;
   readonly stride: number;
-  /** of the place of an object in its feed; the ends of so many pairs are in one number */
+  /** of the place of an object in its feed; the ends of 2 ** so many pairs are in one number */
   readonly placeBits: number;
-  readonly endsTogether: number;
-  /** the edges of the window by slot; null where pairs have none */
-  readonly edges: readonly Edge[] | null;
-  /** of the slot of an edge; so many of them are in one number */
-  readonly slotBits: number;
-  readonly slotsTogether: number;
+  readonly endsShift: number;
+  /** null where pairs have no edges */
+  readonly edges: FrameEdges | null;
   /** some cost less than the full price alone */
   readonly hasShares: boolean;
   /** coordinates of truths, and of tracks, have too many decimals to be packed */
@@ -74,7 +66,6 @@ const isSame = (one: Layout, other: Layout): boolean =>
   one.stride === other.stride &&
   one.placeBits === other.placeBits &&
   one.edges === other.edges &&
-  one.slotBits === other.slotBits &&
   one.hasShares === other.hasShares &&
   one.longTruths === other.longTruths &&
   one.longTracks === other.longTracks &&
@@ -83,13 +74,19 @@ const isSame = (one: Layout, other: Layout): boolean =>
 
 const NO_UNITS: Units = { missed: 0, false: 0, missedJudged: 0, falseJudged: 0 };
 
-/** Puts the ends of pairs into the draft, so many of them in a number. */
-function pushEnds({ count, truth, track }: FoundPairs, placeBits: number, together: number): void {
-  const step = 2 * placeBits;
+/** 2 ** so many whole numbers of some bits have room in one */
+const shiftFor = (bits: number): number => 31 - Math.clz32(Math.max(1, BITS / bits));
+
+/** how many numbers it takes */
+const roomFor = (count: number, shift: number): number => (count + (1 << shift) - 1) >> shift;
+
+/** Puts the ends of pairs into the draft. */
+function pushEnds({ count, truth, track }: FoundPairs, placeBits: number, shift: number): void {
+  const together = 1 << shift;
   for (let pair = 0; pair < count; pair += together) {
     let ends = 0;
     for (let n = 0; n < together && pair + n < count; n++)
-      ends += (truth[pair + n] + track[pair + n] * TWOS[placeBits]) * TWOS[n * step];
+      ends += (truth[pair + n] + track[pair + n] * TWOS[placeBits]) * TWOS[2 * n * placeBits];
     draft.push(ends);
   }
 }
@@ -124,8 +121,8 @@ export class FrameRecord {
    * Most of what a window holds is here: the sums over the assigned pairs, and what of them is counted; of each pair
    * distance^p, below 0, or -0, where it is assigned; then, in frames in which some cost less than the full price
    * alone, of each truth and each track the share of the price, and what it costs alone before it is raised to the
-   * exponent; then the places of the ends of the pairs in this frame, and the slots of their edges; then the
-   * coordinates of truths and tracks, packed where they have few decimals. A plain list: a typed array of this size
+   * exponent; then the places of the ends of the pairs in this frame; then the coordinates of truths and tracks, packed
+   * where they have few decimals. A plain list: a typed array of this size
    * takes longer to make than to fill, and dies as young.
    */
   private readonly values: number[];
@@ -141,7 +138,8 @@ export class FrameRecord {
     readonly tracks: Trajectory[],
     found: FoundPairs,
     /** where the edges of its pairs are; null in per-frame GOSPA */
-    slots: EdgeSlots | null,
+    edges: FrameEdges | null,
+    public edgesFrom: number,
     tariff: Tariff,
     /** the frame before it */
     before: FrameRecord | null,
@@ -163,11 +161,8 @@ export class FrameRecord {
     }
     // as many as in the frame before, which then has the same layout
     const placeBits = Math.max(bitsBelow(Math.max(truths.length, tracks.length)), before?.layout.placeBits ?? 0);
-    const endsTogether = Math.floor(BITS / (2 * placeBits));
-    pushEnds(found, placeBits, endsTogether);
-    const slotBits = slots ? slots.bits : 0;
-    const slotsTogether = slots ? Math.floor(BITS / slotBits) : 1;
-    if (slots) for (let pair = 0; pair < count; pair += slotsTogether) draft.push(0);
+    const endsShift = shiftFor(2 * placeBits);
+    pushEnds(found, placeBits, endsShift);
     const [ofTruths, ofTracks] = [truths.length * stride, tracks.length * stride];
     const longTruths = !draft.pushDecimals(reference.coordinates, ofTruths, stride);
     if (longTruths) draft.pushAll(reference.coordinates, ofTruths);
@@ -175,9 +170,7 @@ export class FrameRecord {
     if (longTracks) draft.pushAll(tracker.coordinates, ofTracks);
     this.values = draft.take();
     const kinds = { truthKinds: reference.kinds ?? null, trackKinds: tracker.kinds ?? null };
-    const edges = slots ? slots.edges : null;
-    const ofEdges = { edges, slotBits, slotsTogether };
-    const layout = { tariff, stride, placeBits, endsTogether, ...ofEdges, hasShares, longTruths, longTracks, ...kinds };
+    const layout = { tariff, stride, placeBits, endsShift, edges, hasShares, longTruths, longTracks, ...kinds };
     this.layout = before && isSame(layout, before.layout) ? before.layout : layout;
   }
 
@@ -446,10 +439,10 @@ export class FrameRecord {
   }
 
   private place(pair: number, side: 0 | 1): number {
-    const { placeBits, endsTogether } = this.layout;
-    const at = (pair / endsTogether) | 0;
-    const shift = (2 * (pair - at * endsTogether) + side) * placeBits;
-    return (this.values[this.endsAt + at] / TWOS[shift]) & (TWOS[placeBits] - 1);
+    const { placeBits, endsShift } = this.layout;
+    const at = pair >> endsShift;
+    const bit = (2 * (pair - (at << endsShift)) + side) * placeBits;
+    return (this.values[this.endsAt + at] * INVERSES[bit]) & ((1 << placeBits) - 1);
   }
 
   truthAt(pair: number): Trajectory {
@@ -467,17 +460,7 @@ export class FrameRecord {
 
   /** The edge of a pair, as long as the frame is in the window. */
   edgeAt(pair: number): Edge {
-    const { edges, slotBits, slotsTogether } = this.layout;
-    const at = (pair / slotsTogether) | 0;
-    const shift = (pair - at * slotsTogether) * slotBits;
-    return edges![(this.values[this.edgesAt + at] / TWOS[shift]) & (TWOS[slotBits] - 1)];
-  }
-
-  /** Says so, once for each pair. */
-  setEdge(pair: number, { slot }: Edge): void {
-    const { slotBits, slotsTogether } = this.layout;
-    const at = (pair / slotsTogether) | 0;
-    this.values[this.edgesAt + at] += slot * TWOS[(pair - at * slotsTogether) * slotBits];
+    return this.layout.edges!.at(this.edgesFrom + pair);
   }
 
   /** Copies of the coordinates, `stride` for each object. */
@@ -500,12 +483,8 @@ export class FrameRecord {
     return reader.decimals(count, stride);
   }
 
-  private get edgesAt(): number {
-    return this.endsAt + Math.ceil(this.pairCount / this.layout.endsTogether);
-  }
-
   private get coordinatesAt(): number {
-    return this.edgesAt + Math.ceil(this.edgeCount / this.layout.slotsTogether);
+    return this.endsAt + roomFor(this.pairCount, this.layout.endsShift);
   }
 
   private get endsAt(): number {

@@ -16,8 +16,7 @@ const NO_EDGES: readonly Edge[] = Object.freeze([]);
 /** Small numbers for those in the window; who leaves gives his to the next. */
 export class Slots {
   private readonly freed: number[] = [];
-  /** all are below this */
-  count = 0;
+  private count = 0;
 
   take(): number {
     return this.freed.pop() ?? this.count++;
@@ -53,8 +52,8 @@ export class Trajectory {
   ) {}
 
   addEdge(edge: Edge): void {
-    // most have one or two: a list that grows takes room for many
-    if (this.edges.length === 0) this.edges = [edge];
+    // most have one or two: a list that grows takes room for many, and one of a single edge serves both of its ends
+    if (this.edges.length === 0) this.edges = edge.alone;
     else if (this.edges.length < GROWN_FROM) this.edges = this.edges.concat(edge);
     else (this.edges as Edge[]).push(edge);
     if (this.byTrack !== null) this.byTrack.set(edge.track, edge);
@@ -63,7 +62,8 @@ export class Trajectory {
   }
 
   removeEdge(edge: Edge): void {
-    (this.edges as Edge[]).splice(this.edges.indexOf(edge), 1);
+    if (this.edges.length === 1) this.edges = NO_EDGES;
+    else (this.edges as Edge[]).splice(this.edges.indexOf(edge), 1);
     this.byTrack?.delete(edge.track);
   }
 
@@ -91,6 +91,7 @@ export class Edge {
   size = 0;
   /** what the engine that solves it knows of it */
   annex: unknown = null;
+  private ownList: readonly Edge[] | null = null;
 
   constructor(
     readonly truth: Trajectory,
@@ -100,6 +101,12 @@ export class Edge {
     private rows: EdgeRows,
   ) {
     this.from = rows.take(FIRST_ROWS);
+  }
+
+  /** A list of itself only. */
+  get alone(): readonly Edge[] {
+    this.ownList ??= [this];
+    return this.ownList;
   }
 
   private row(n: number): number {
