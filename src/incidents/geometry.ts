@@ -132,14 +132,15 @@ export function regionLost(scene: IncidentScene): Evidence | null {
   const table = cellTable(spots, bounds);
   // an object counts once, however often it was seen
   const weight = truths / spots.length;
-  let best: { ratio: number; box: number[]; inside: [number, number] } | null = null;
+  let best: { beyond: number; box: number[]; inside: [number, number] } | null = null;
   for (let left = 0; left < CELLS; left++)
     for (let right = left; right < CELLS; right++)
       for (let top = 0; top < CELLS; top++)
         for (let bottom = top; bottom < CELLS; bottom++) {
           const inside = sumOf(table, left, top, right, bottom);
           const ratio = likelihoodRatio(inside, sumOf(table, 0, 0, CELLS - 1, CELLS - 1)) * weight;
-          if (ratio > (best?.ratio ?? RATIO_MIN)) best = { ratio, box: [left, top, right, bottom], inside };
+          const beyond = ratio - chanceOf(left, top, right, bottom);
+          if (beyond > (best?.beyond ?? 0)) best = { beyond, box: [left, top, right, bottom], inside };
         }
   if (!best) return null;
   const [left, top, right, bottom] = best.box;
@@ -155,6 +156,23 @@ export function regionLost(scene: IncidentScene): Evidence | null {
     ...(scene.judge.distance === 'geodesic' && { unit: 'degrees' }),
   };
 }
+
+/**
+ * What the ratio of the best of all rectangles like this one comes to by chance: of those that reach from border to
+ * border on three sides there are few, and many that lie anywhere.
+ */
+function chanceOf(left: number, top: number, right: number, bottom: number): number {
+  const last = CELLS - 1;
+  const free = Number(left > 0) + Number(top > 0) + Number(right < last) + Number(bottom < last);
+  return 2 * Math.log(RECTANGLES[free]);
+}
+
+/** How many rectangles have so many sides that are no border of the scene. */
+const RECTANGLES = [0, 1, 2, 3, 4].map((free) => {
+  const cuts = CELLS - 1;
+  const pairs = (cuts * (cuts - 1)) / 2;
+  return [1, 4 * cuts, 4 * cuts ** 2 + 2 * pairs, 4 * cuts * pairs, pairs ** 2][free];
+});
 
 /** Where each truth was that is judged, and whether it was missed there. */
 function spotsOf(scene: IncidentScene): Spot[] {

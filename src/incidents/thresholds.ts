@@ -80,6 +80,9 @@ export const HELD_LOOKS_MAX = 48;
 export const VARIANCE_PRIOR = 0.06;
 export const VARIANCE_LOOKS = 8;
 export const BLOCK_LOOKS = 16;
+/** looks in which a truth lies off alike, as long as it is not known; and blocks that tell it as well as that does */
+export const ALIKE_LOOKS = 5;
+export const DOUBTED_BLOCKS = 3;
 /** what looks before tell of that variance counts as much as so many truths of this one */
 export const VARIANCE_FREEDOM = 8;
 /** more evidence is asked for in an old series, by this share; and so many times the most that ever came to nothing */
@@ -113,7 +116,7 @@ export const TRUTHS_MIN = 8;
 /** share that is missed inside what was lost; and beyond it, at most */
 export const INSIDE_MIN = 0.75;
 export const OUTSIDE_MAX = 0.4;
-/** twice the log likelihood ratio, per object: frames of one object are not independent */
+/** of a class, twice the log likelihood ratio, per object: frames of one object are not independent */
 export const RATIO_MIN = 6;
 
 // identities, duplicates, ghosts, clutter

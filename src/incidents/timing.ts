@@ -7,8 +7,10 @@
 import type { SlightLag } from './motion.js';
 import {
   AGED,
+  ALIKE_LOOKS,
   BLOCK_LOOKS,
   DOUBT,
+  DOUBTED_BLOCKS,
   HELD_LOOKS,
   HELD_LOOKS_MAX,
   KNOWN_LOOKS,
@@ -166,9 +168,14 @@ function usualBefore(
   };
 }
 
-/** Of a look: more, where it rests on fewer truths than most. */
-const varianceOf = ({ variance, blockVariance, tellers }: Timing, lag: SlightLag['lag']) =>
-  Math.max(variance, blockVariance) * Math.max(1, tellers / lag.tellers);
+/**
+ * Of a look: more, where it rests on fewer truths than most. A truth that lies off does so in look after look: until
+ * blocks of looks tell how much that makes, it is taken to last for some.
+ */
+function varianceOf({ variance, blockVariance, blocks, tellers }: Timing, lag: SlightLag['lag']): number {
+  const doubt = (ALIKE_LOOKS * lag.error ** 2 * DOUBTED_BLOCKS) / (DOUBTED_BLOCKS + blocks);
+  return Math.max(Math.max(variance, blockVariance) * Math.max(1, tellers / lag.tellers), doubt);
+}
 
 /** log likelihood ratio of a lag to one side, by this look, which saw so much more than usual. */
 function evidenceOf(timing: Timing, more: number, lag: SlightLag['lag'], frames: number, side: 1 | -1): number {

@@ -35,9 +35,12 @@ const AT = {
   begins: 17,
   proof: 18,
   worsened: 19,
+  /** of what comes and stays: tracks at a time, usual when it began, and of the spike */
+  usualLevel: 20,
+  badLevel: 21,
 } as const;
 
-export const EPISODE_SIZE = 20;
+export const EPISODE_SIZE = 22;
 
 export interface EpisodeSettings {
   calmSeconds: number;
@@ -67,7 +70,7 @@ const SETTLED = 10;
  * calm in between.
  */
 const SECOND_MAX = 5;
-/** seconds that a missed object is missed for: seconds are not independent */
+/** seconds that an object is missed for, or a track false: seconds are not independent */
 const RUN_SECONDS = 2;
 /** after a spike that was short, this share of the calm will do, or so many times as long as it was: it pages nobody */
 const SHORT_CALM = 1 / 3;
@@ -81,6 +84,9 @@ const RELAPSE_SECONDS_MAX = 1800;
 /** the clock of calm runs backwards so much faster */
 const BACKWARDS = 5;
 const LEAST_SHARE = 0.01;
+/** tracks at a time that are usual at least, and by how many more it is worse at least */
+const LEAST_LEVEL = 0.1;
+const LEVEL_STEP = 1;
 const ERROR_VARIANCE = 0.3;
 /**
  * Seconds for which the error of an object is much the same. At first all objects are those the spike began with, and
@@ -136,9 +142,11 @@ export class Episode {
     state[AT.fast] += (level - state[AT.fast]) * Math.min(1, seconds / this.smoothSeconds);
   }
 
-  /** `usual` and `bad` are a share of objects, a rate per second, or a log error. */
-  start(firstFrame: number, time: number, level: number, usual: number, bad: number): void {
+  /** `usual` and `bad` are a share of objects, a rate per second, or a log error; levels those of `observe`. */
+  start(firstFrame: number, time: number, level: number, usual: number, bad: number, usualLevel: number): void {
     const { state } = this;
+    state[AT.usualLevel] = usualLevel;
+    state[AT.badLevel] = level;
     const back = state[AT.begun] > 0 && time - state[AT.begun] < RELAPSE_SECONDS;
     state[AT.relapses] = back ? state[AT.relapses] + 1 : 0;
     state[AT.certain] = 0;
@@ -226,6 +234,7 @@ export class Episode {
     const { state } = this;
     const weight = Math.min(300, state[AT.badWeight] + 1);
     state[AT.bad] += (this.#measure() - state[AT.bad]) / weight;
+    state[AT.badLevel] += (state[AT.level] / state[AT.seconds] - state[AT.badLevel]) / weight;
     state[AT.badWeight] = weight;
   }
 
@@ -252,7 +261,18 @@ export class Episode {
       const alike = Math.max(ERROR_SECONDS, Math.min(ERROR_SECONDS_MAX, SAME_OBJECTS_SHARE * state[AT.lasted]));
       return ((bad - usual) * ((bad + usual) / 2 - this.#measure()) * pairs) / ERROR_VARIANCE / alike;
     }
-    return state[AT.begins] * Math.log(usual / bad) + (bad - usual) * seconds;
+    const begins = state[AT.begins] * Math.log(usual / bad) + (bad - usual) * seconds;
+    if (this.signal === 'switch') return begins;
+    const level = this.#levelRatio();
+    return level < 0 ? begins + level : Math.max(begins, level);
+  }
+
+  /** What came once and stays begins no more: as long as it is there nothing is over. */
+  #levelRatio(): number {
+    const { state } = this;
+    const usual = Math.max(LEAST_LEVEL, 1.3 * state[AT.usualLevel]);
+    const bad = Math.max(state[AT.badLevel], 2 * usual, usual + LEVEL_STEP);
+    return (state[AT.level] * Math.log(usual / bad) + (bad - usual) * state[AT.seconds]) / RUN_SECONDS;
   }
 
   /** The two levels that are told apart: never closer than what would be looked for. */

@@ -376,7 +376,7 @@ export class SpikeWatch {
     const observed = why === 'worse' ? Math.max(finding.observed, level) : episode.observed;
     const firstFrame = why === 'worse' ? Math.min(finding.firstFrame, k) : k;
     const [usual, bad] = this.#levels(signal, why, observed);
-    episode.start(firstFrame, this.#state[COMMON.time], observed, usual, bad);
+    episode.start(firstFrame, this.#state[COMMON.time], observed, usual, bad, this.#expected(signal));
     const kept = Math.max(CERTAIN_OBJECTS, this.#settings.objectsMax);
     this.#objects[signal] = this.#concerned(signal, glance, switched).slice(0, kept);
     if (why !== 'worse' || this.#isCertain(signal)) episode.confirm();
@@ -516,7 +516,7 @@ export class SpikeWatch {
         : signal === 'localization'
           ? [Math.log(this.cutoff / 4), Math.log(this.cutoff / 2)]
           : this.#levels(signal, 'worse', 0);
-    this.#episodes[signal].start(k, 0, 0, usual, bad);
+    this.#episodes[signal].start(k, 0, 0, usual, bad, this.#expected(signal));
     this.#episodes[signal].confirm();
   }
 

@@ -241,11 +241,7 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
     },
     4: (state) => spikesOf(state).forEach(addAges),
     5: (state) => spikesOf(state).forEach(addAtOnce),
-    // who went back to a track was not known
-    6: (state) => {
-      for (const { census } of spikesOf(state))
-        if (census) Object.assign(census, { switched: [], switchesWaiting: [] });
-    },
+    6: (state) => spikesOf(state).forEach(addHabits),
   },
   incidents: {
     1: (state) => incidentsOf(state).forEach(renewTiming),
@@ -301,6 +297,16 @@ function addAtOnce({ pieces = {} }: StoredSpikes): void {
     own?.splice(own.length - levels * numbers, 0, ...new Array<number>(numbers).fill(0));
     own?.splice(at, 0, 0, 0);
   }
+}
+
+/** In version 6: numbers of the episode of each signal. */
+const EPISODE_LENGTH = 20;
+
+/** Version 7 knows who went back to a track, and how many tracks were false when a spike began: not so far. */
+function addHabits({ pieces = {}, census }: StoredSpikes): void {
+  const { episodes } = pieces;
+  for (let at = episodes?.length ?? 0; at > 0; at -= EPISODE_LENGTH) episodes!.splice(at, 0, 0, 0);
+  if (census) Object.assign(census, { switched: [], switchesWaiting: [] });
 }
 
 /** Version 2 has another test for tracks that are a little late, which learns anew; that they are late is kept. */

@@ -118,6 +118,22 @@ describe('a diagnosis', () => {
     assert.ok(named.length <= 3, named.join('; '));
   });
 
+  it('calls it a region when one is lost, and hardly ever when a fifth of the objects is, wherever they are', () => {
+    const few = (keeps: (n: number, frame: Frame) => boolean, seed: number) => {
+      const frames = walkers(60, seed).map(({ reference, tracker }, k) => {
+        const kept = k < 20 ? tracker : tracker.filter((_, n) => keeps(n, { reference, tracker }));
+        return viewOf({ reference, tracker: kept });
+      });
+      return diagnose(new IncidentScene(frames, 40, { distance: 'iou', cutoff: 0.5 }), ['missed'])?.cause;
+    };
+    const seeds = Array.from({ length: 40 }, (_, n) => n + 1);
+    const anywhere = seeds.filter((seed) => few((n) => n % 6 > 0 || n === 0, seed) === 'region_lost');
+    const left = (n: number, { tracker }: Frame) => (tracker[n] as WireObject).box![0] > 800;
+    const there = seeds.filter((seed) => few(left, seed) === 'region_lost');
+    assert.ok(anywhere.length <= 3, `called a region: seeds ${anywhere}`);
+    assert.ok(there.length >= 30, `not called one: ${40 - there.length}`);
+  });
+
   it('finds objects of one class lost', () => {
     const classes = new Map(FRAMES[0].reference.map(({ id }, n) => [id, n < 5 ? 'van' : 'car']));
     const lost = new Set([...classes].flatMap(([id, name]) => (name === 'van' ? [`track ${id}`] : [])));

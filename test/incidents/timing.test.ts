@@ -42,6 +42,21 @@ describe('tracks that are late by a little', () => {
     }
   });
 
+  it('are not found in the first minutes of five objects, each of which lies off for seconds', () => {
+    const called = Array.from({ length: 40 }, (_, n) => 4300 + n).filter((seed) => {
+      const [traffic, places] = [new Traffic({ seed, objects: 5 }), new Places(seed)];
+      const detector = new SpikeDetector({}, { distance: 'euclidean', exponent: 1, cutoff: 0.5 });
+      for (let k = 1; k <= 3000; k++) {
+        const glance = traffic.glance();
+        places.add(glance, 0.1);
+        detector.update({ glance: () => glance, frames: () => places.frames() }, { k, t: traffic.seconds });
+        if (detector.knows('timing')) return true;
+      }
+      return false;
+    });
+    assert.ok(called.length <= 1, `called late: seeds ${called}`);
+  });
+
   for (const truths of [3, 5, 20])
     it(`are found by and by when it is a single frame, once and until it is over, with ${truths} objects`, () => {
       const [random, timing] = [randomFrom(2), structuredClone(NEW_TIMING)];

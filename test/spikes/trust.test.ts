@@ -254,6 +254,17 @@ describe('spikes that people trust', () => {
     }
   });
 
+  it('does not say that tracks are gone that came once and stay', () => {
+    const shift = new Shift();
+    shift.play(20);
+    const [found, ...more] = shift.play(15, {}, (glance) => {
+      glance.false.push('ghost 1', 'ghost 2', 'ghost 3');
+      return glance;
+    });
+    assert.deepEqual([found?.phase, found?.signal, words(more)], ['start', 'false', []]);
+    assert.deepEqual(words(shift.play(3)), [['end', 'false', 'recovered']]);
+  });
+
   it('is not blinded by one blackout: the next one that lasts longer is told', function () {
     skipInFastRun(this);
     for (const objects of [8, 20]) {
