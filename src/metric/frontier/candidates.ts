@@ -13,9 +13,8 @@ export const FRESH = -2;
 /** Assigned before, not now. */
 export const FREE = -1;
 export const NOBODY: readonly Participant[] = [];
-// what all candidates of one or two trajectories share
+// what all decided candidates of one or two trajectories share
 const HELD: readonly number[] = [0, 0];
-export const FRESH_OR_HELD: readonly number[] = [FRESH, FRESH, 0, 0];
 const RELEASED: readonly number[] = [FREE];
 const NOTHING: readonly number[] = [0, 0, 0, 0];
 
@@ -40,8 +39,6 @@ export class Candidates {
   /** in the list of open ones, or -1 */
   place = -1;
   readonly count: number;
-  /** one truth and one track, held or at most fresh besides */
-  readonly lone: boolean;
   /** what the edge of its ends has for both of them, as long as that is in the window: see heldBy */
   ofEdge = false;
 
@@ -56,18 +53,11 @@ export class Candidates {
     public decision: Decision | null,
   ) {
     this.count = worth.length / WORTH;
-    this.lone = truths.length === 1 && tracks.length === 1 && isFreshOrHeld(states);
   }
 
   get decided(): boolean {
     return this.count === 1;
   }
-}
-
-/** The shapes that a pair alone in its frame goes on from: held, or fresh and held. */
-function isFreshOrHeld(states: readonly number[]): boolean {
-  if (states.length === 2) return states[0] >= 0;
-  return states.length === 4 && states[0] === FRESH && states[1] === FRESH && states[2] >= 0;
 }
 
 /** Of what begins fresh. */

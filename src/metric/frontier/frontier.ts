@@ -31,13 +31,11 @@ import {
   bestState,
   CALM,
   type Calm,
-  Candidates,
+  type Candidates,
   type Decision,
-  FRESH_OR_HELD,
   FrameWork,
   halvesOf,
   heldBy,
-  NO_INPUTS,
   NOBODY,
   originOf,
   type Participant,
@@ -55,10 +53,6 @@ import { Reach } from './reach.js';
 import { Roll } from './roll.js';
 import { gather, isCalm, isChanged, knotStart, pairsOf, tied, tieUp } from './ties.js';
 
-// what decisions on lone pairs share: held only, fresh or held out of the same, and out of nothing
-const WAYS_HELD = [0, 1, 1];
-const WAYS_BOTH = [0, 0, 0, 0, 1, 1];
-const WAYS_FRESH = [0, 0, 0, 1];
 const NO_OUTCOMES: Candidates[] = [];
 
 /** a knot with more pairs has more states than can be looked at */
@@ -112,25 +106,14 @@ export class Frontier {
 
   /** Works the first of some pairs of the newest frame. */
   enter(frame: FrameRecord, pairs: Int32Array, count: number): void {
-    const work = this.workOn(frame);
-    this.reserve(count);
-    const { found } = this;
-    let foundCount = 0;
     for (let n = 0; n < count; n++) {
-      const pair = pairs[n];
-      const ends = frame.edgeAt(pair);
+      const ends = frame.edgeAt(pairs[n]);
       const truth = participantOf(ends.truth);
       const track = participantOf(ends.track);
-      const { candidates } = truth;
-      if (!work.isLone(pair) || candidates !== track.candidates || !(candidates === null || candidates.lone)) {
-        found[foundCount++] = pair;
-        truth.now = candidates;
-        track.now = track.candidates;
-      } else if (candidates?.decided) this.settle(frame, work, pair, candidates, candidates, CALM);
-      else truth.candidates = track.candidates = this.goOn(frame, work, pair, candidates);
+      truth.now = truth.candidates;
+      track.now = track.candidates;
     }
-    if (foundCount === 0) return;
-    this.advance(frame, work, found, foundCount);
+    this.advance(frame, this.workOn(frame), pairs, count);
     for (let d = 0; d < this.made.size; d++) {
       const { fresh, outcomes } = this.made.at(d);
       for (const participant of fresh) participant.candidates = null;
@@ -140,7 +123,7 @@ export class Frontier {
       }
     }
     this.made.clear();
-    for (let n = 0; n < foundCount; n++) truthOf(frame, found[n]).now = trackOf(frame, found[n]).now = null;
+    for (let n = 0; n < count; n++) truthOf(frame, pairs[n]).now = trackOf(frame, pairs[n]).now = null;
   }
 
   /** Chooses the best state of everything undecided and follows it back. */
@@ -258,61 +241,17 @@ export class Frontier {
   }
 
   private reworkFrame(frame: FrameRecord): void {
-    this.reserve(frame.pairCount);
+    if (frame.pairCount > this.found.length) this.found = new Int32Array(2 * frame.pairCount);
     const count = this.changed.pairsIn(frame, this.found);
     if (count === 0 && frame.annex === null) return;
     const work = this.workOn(frame);
     reach.begin(frame, this.isForeign);
-    for (let n = 0; n < count; n++) {
-      const pair = this.found[n];
-      if (this.reworkPair(frame, work, pair)) reach.exclude(pair);
-      else reach.addPair(frame, pair);
-    }
-    // those who have no pair of their own in this frame; the others are found by their pairs, or done
+    for (let n = 0; n < count; n++) reach.addPair(frame, this.found[n]);
+    // those who have no pair of their own in this frame; the others are found by their pairs
     for (const decision of work.hidden)
       if (!reach.knows(decision.pairs[0]) && isChanged(decision)) reach.addDecision(decision);
     if (reach.pairCount + reach.decisionCount > 0) this.reworkKnots(frame, work);
     reach.end();
-  }
-
-  private reserve(pairCount: number): void {
-    if (pairCount > this.found.length) this.found = new Int32Array(2 * pairCount);
-  }
-
-  /** The usual case: a pair alone in its frame, both ends fresh or only waiting for each other, before and now. */
-  private reworkPair(frame: FrameRecord, work: FrameWork, pair: number): boolean {
-    const ends = frame.edgeAt(pair);
-    const truth = participantOf(ends.truth);
-    const track = participantOf(ends.track);
-    if (!work.isLone(pair) || !truth.changed || !track.changed) return false;
-    const input = truth.changedTo;
-    if (input !== track.changedTo || !(input === null || input.lone)) return false;
-    const decision = work.decision(pair);
-    if (decision && (decision.truths.length !== 1 || decision.tracks.length !== 1)) return false;
-    const old = decision ? (decision.outcomes[0] ?? null) : work.truthLeaves(pair);
-    if (old && !old.lone) return false;
-    if (decision) this.discard(decision, work);
-    let outcome: Candidates;
-    if (input?.decided) {
-      outcome = input;
-      this.settle(frame, work, pair, input, input, CALM);
-    } else if (input === null && this.isForegone(frame, pair)) {
-      outcome = heldBy(frame.edgeAt(pair));
-      this.settle(frame, work, pair, outcome, outcome, BEGINS);
-    } else {
-      work.decide(pair, null);
-      outcome = this.goOn(frame, work, pair, input);
-    }
-    if (old && sameCandidates(old, outcome)) {
-      if (old !== outcome) this.adopt(old, outcome);
-      this.changed.unmark(truth);
-      this.changed.unmark(track);
-      if (old.taker === null && !old.decided) this.open.add(old);
-    } else {
-      this.changed.mark(truth, outcome);
-      this.changed.mark(track, outcome);
-    }
-    return true;
   }
 
   /** Works again what a change reaches. */
@@ -463,62 +402,6 @@ export class Frontier {
     if (frame.on(pair) === on) return;
     this.touch(frame);
     frame.assign(pair, on);
-  }
-
-  /** A pair alone in the frame whose ends are fresh, or fresh or held together: what it has earned decides. */
-  private goOn(frame: FrameRecord, work: FrameWork, pair: number, input: Candidates | null): Candidates {
-    const edge = frame.edgeAt(pair);
-    const earned = frame.benefit(pair) - (input ? input.worth[0] : 0);
-    // by D, held is then better than fresh for every future
-    const decided = earned >= 3 * this.h;
-    if (!decided || input !== null) return this.workPair(frame, work, pair, input, earned, decided);
-    // the usual case needs nothing of its own
-    const held = heldBy(edge);
-    this.settle(frame, work, pair, held, held, BEGINS);
-    return held;
-  }
-
-  /** The same, with what can be told of it later. */
-  private workPair(
-    frame: FrameRecord,
-    work: FrameWork,
-    pair: number,
-    input: Candidates | null,
-    earned: number,
-    decided: boolean,
-  ): Candidates {
-    const edge = frame.edgeAt(pair);
-    const truths = participantOf(edge.truth).self;
-    const tracks = participantOf(edge.track).self;
-    const rank = frame.rank(pair);
-    const ranks = (input ? input.worth[2] : 0) - rank;
-    const lateRanks = (input ? input.worth[3] : 0) - rank * frame.number;
-    const worth = [-earned, 0, ranks, lateRanks, 0, 0, 0, 0];
-    const outcome = decided ? heldBy(edge) : new Candidates(truths, tracks, FRESH_OR_HELD, worth, null);
-    const decision: Decision = {
-      frame,
-      pairs: [pair],
-      inputs: input ? [input] : NO_INPUTS,
-      truths,
-      tracks,
-      ways: decided ? WAYS_HELD : input ? WAYS_BOTH : WAYS_FRESH,
-      fresh: NOBODY,
-      outcomes: [outcome],
-      choice: -1,
-      reachStamp: 0,
-    };
-    if (input) {
-      this.open.delete(input);
-      input.taker = decision;
-      input.takenAs = 0;
-    }
-    work.decide(pair, decision);
-    if (decided) this.choose(decision, 0);
-    else {
-      outcome.decision = decision;
-      this.open.add(outcome);
-    }
-    return outcome;
   }
 
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */

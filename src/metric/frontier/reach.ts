@@ -34,12 +34,7 @@ export class Reach {
     this.pairs = new Int32Array(2 * frame.pairCount);
   }
 
-  /** Says of a pair that it is not to be reached. */
-  exclude(pair: number): void {
-    this.seen[pair] = stamp;
-  }
-
-  /** Whether a pair is excluded, or reached already. */
+  /** Whether a pair is reached already. */
   knows(pair: number): boolean {
     return this.seen[pair] === stamp;
   }
@@ -93,7 +88,7 @@ export class Reach {
       else break;
     }
     while (this.memberCount > 0) participants[--this.memberCount] = null;
-    sortUp(this.pairs, this.pairCount);
+    this.pairs.subarray(0, this.pairCount).sort();
   }
 
   private addPairsOf(frame: FrameRecord, { trajectory }: Participant): void {
@@ -119,20 +114,3 @@ export class Reach {
 }
 
 let stamp = 0;
-
-/** up to so many are sorted without the cost of a general sort */
-const SORTED_BY_HAND_MAX = 24;
-
-/** Sorts the first of some numbers in place. */
-export function sortUp(list: Int32Array, count: number): void {
-  if (count > SORTED_BY_HAND_MAX) {
-    list.subarray(0, count).sort();
-    return;
-  }
-  for (let n = 1; n < count; n++) {
-    const each = list[n];
-    let m = n - 1;
-    for (; m >= 0 && list[m] > each; m--) list[m + 1] = list[m];
-    list[m + 1] = each;
-  }
-}

@@ -150,7 +150,7 @@ function hash(state: Int16Array, at: number, size: number): number {
 }
 
 /** The order of two states, each given by its array and where it begins. */
-export function compareStates(a: Int16Array, aAt: number, b: Int16Array, bAt: number, size: number): number {
+function compareStates(a: Int16Array, aAt: number, b: Int16Array, bAt: number, size: number): number {
   for (let x = 0; x < size; x++) if (a[aAt + x] !== b[bAt + x]) return a[aAt + x] - b[bAt + x];
   return 0;
 }
