@@ -539,7 +539,7 @@ export class Solver implements WindowListener {
     for (const edge of edges) work += PAIR_WORK + LAYER_WORK * edge.size;
     this.entered += work;
     component.work = work;
-    for (const other of [...before, ...this.given]) component.inherit(other);
+    component.inherit([...before, ...this.given]);
     for (const edge of edges) this.componentOf[edge.slot] = component;
     this.components.add(component);
     if (!component.isolated) return component;

@@ -159,6 +159,31 @@ describe('a crowd', () => {
     window.dispose();
   });
 
+  it('that falls apart faster than there is time for keeps what was assigned, between honest bounds', function () {
+    skipInFastRun(this);
+    const params = presets['online-surveillance'];
+    const window = new SlidingWindow({ ...params, windowFrames: 8 }, { budgetMs: 1 });
+    const { solver } = window as unknown as { solver: { looseCount: number } };
+    const frames = [...crowd(700, 10, 11, 600), ...crowd(10, 8, 12)];
+    const alone = frames.map((frame) => evaluate([frame], { ...params, switchPenalty: 0 }).cost.total);
+    let looseMost = 0;
+    frames.forEach((frame, k) => {
+      const { exact, lowerBound, cost, count, solver: by } = window.push(frame);
+      const place = `push ${k}`;
+      const total = alone.slice(Math.max(0, k - 7), k + 1).reduce((sum, each) => sum + each, 0);
+      assert.ok(lowerBound >= total * (1 - 1e-9), `${place}: bound ${lowerBound} below that of frames alone, ${total}`);
+      assert.ok(exact || cost.total > lowerBound, place);
+      assert.ok(count.proper > 0, place);
+      looseMost = Math.max(looseMost, solver.looseCount);
+      if (solver.looseCount > 0) assert.ok(!exact && by.open >= solver.looseCount, place);
+    });
+    assert.ok(looseMost > 0, 'nothing was ever left loose');
+    assert.equal(solver.looseCount, 0);
+    const last = frames.slice(-8);
+    close(window.push(last[0]).cost.total, evaluate([...last.slice(1), last[0]], params).cost.total, 1e-12, 'the end');
+    window.dispose();
+  });
+
   it('of 2,000 within one cut-off takes less work than its budget', () => {
     const random = randomFrom(2);
     const window = new SlidingWindow({ ...PARAMS, windowFrames: 3 }, { budgetMs: 20 });

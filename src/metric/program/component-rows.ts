@@ -146,9 +146,14 @@ export class ComponentRows {
     return this.formerPlaces;
   }
 
-  /** Inherits prices and the last basis of a component that some of its edges come from. */
-  inherit(other: ComponentRows): void {
-    if (this.isolated) return;
+  /** Inherits prices and the last bases of components that some of its edges come from. */
+  inherit(others: readonly ComponentRows[]): void {
+    if (this.isolated || others.length === 0) return;
+    for (const other of others) this.inheritFrom(other);
+    this.completePrices();
+  }
+
+  private inheritFrom(other: ComponentRows): void {
     const places = commonPlaces(other.trajectories, () => other.former, this.trajectories, this.places.trajectory);
     const edgePlaces = commonPlaces(other.edges, () => other.former, this.edges, this.places.edge);
     const end = this.stack.head + this.stack.size;
@@ -159,12 +164,26 @@ export class ComponentRows {
       while (row < end && frameNumber.values[row] < number) row++;
       if (row === end) return;
       if (frameNumber.values[row] !== number || Number.isNaN(other.price.values[from * other.price.width])) continue;
-      const target = row * price.width;
-      if (Number.isNaN(price.values[target])) price.values.fill(0, target, target + price.width);
       copyRow(other.price, from, price, row, places);
       copyRow(other.capacityStatus, from, this.capacityStatus, row, places);
       copyRow(other.cellStatus, from, this.cellStatus, row, edgePlaces);
       copyRow(other.flowStatus, from, this.flowStatus, row, edgePlaces);
+    }
+  }
+
+  /** A row in which somebody earns who has no price is priced anew: prices of some alone leave nothing to spare. */
+  private completePrices(): void {
+    const { edges, edgeTruth, edgeTrack, truthCount: n } = this;
+    const { values, width } = this.price;
+    const { head, size } = this.stack;
+    for (let row = head; row < head + size; row++) {
+      const at = row * width;
+      let complete = true;
+      for (let e = 0; e < edges.length && complete; e++)
+        if (this.benefit.values[row * edges.length + e] > 0)
+          complete = !Number.isNaN(values[at + edgeTruth[e]] + values[at + n + edgeTrack[e]]);
+      if (!complete) values[at] = Number.NaN;
+      else for (let x = at; x < at + width; x++) if (Number.isNaN(values[x])) values[x] = 0;
     }
   }
 
@@ -176,7 +195,7 @@ export class ComponentRows {
     this.pair.values.fill(-1, row * E, (row + 1) * E);
     this.benefit.values.fill(0, row * E, (row + 1) * E);
     this.changeCost.values[row] = this.contents.changeQuanta;
-    this.price.values[row * this.price.width] = Number.NaN;
+    this.price.values.fill(Number.NaN, row * this.price.width, (row + 1) * this.price.width);
     for (const { values, width } of [this.cellStatus, this.flowStatus, this.capacityStatus])
       values.fill(BASIS_UNKNOWN, row * width, (row + 1) * width);
     this.newCount++;

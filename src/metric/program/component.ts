@@ -138,9 +138,23 @@ export class Component extends ComponentRows {
     this.changedFrom = this.known && !this.contents.weighted ? firstNew : head;
     this.goOn(firstNew);
     this.known = true;
-    const proven = this.proof.proves(this.layers(), budget, PROOF_WORK * this.edges.length * size);
+    const proven = this.proves(budget) || this.provesAnew(budget);
     if (proven) this.chooseAmongEqual(this.proof.gap, budget);
     return proven;
+  }
+
+  private proves(budget: Budget): boolean {
+    return this.proof.proves(this.layers(), budget, PROOF_WORK * this.cellCount);
+  }
+
+  /**
+   * The same with prices that the assignment alone suggests: those at hand may come of windows and components in which
+   * it was another, and simplex takes a hundred times as long.
+   */
+  private provesAnew(budget: Budget): boolean {
+    if (this.contents.weighted || budget.spent) return false;
+    this.live(this.price).fill(Number.NaN);
+    return this.proves(budget);
   }
 
   /** An optimum is known, up to a gap: chooses the one that is always chosen. */
@@ -155,7 +169,7 @@ export class Component extends ComponentRows {
     else {
       this.gap = Math.max(0, gap - (this.earned() - earned));
       // a crowd is too dear to be solved twice
-      if (!fromNothing && this.edges.length * this.stack.size <= SEARCHED_CELLS_MAX) this.chooseFromNothing(budget);
+      if (!fromNothing && this.cellCount <= SEARCHED_CELLS_MAX) this.chooseFromNothing(budget);
     }
   }
 
@@ -257,12 +271,12 @@ export class Component extends ComponentRows {
 
   /** Work of writing the program down. */
   private get programWork(): number {
-    return PROGRAM_WORK * this.edges.length * this.stack.size;
+    return PROGRAM_WORK * this.cellCount;
   }
 
   /** HiGHS, if it is there and the program fits into memory and the budget. */
   private affordedSimplex(budget: Budget): Simplex | null {
-    const fits = this.edges.length * this.stack.size <= CELLS_MAX;
+    const fits = this.cellCount <= CELLS_MAX;
     return fits && budget.affords(this.programWork + PIVOT_WORK) ? this.context.simplex() : null;
   }
 
@@ -272,7 +286,7 @@ export class Component extends ComponentRows {
     const gap = Math.max(0, this.bound() - this.earned());
     const forced = this.context.fractional === 'force';
     if (!this.contents.weighted && this.breakTies(gap, budget)) this.conclude('branch', 0);
-    else if (forced || this.edges.length * this.stack.size <= SEARCHED_CELLS_MAX) this.branch(simplex, budget);
+    else if (forced || this.cellCount <= SEARCHED_CELLS_MAX) this.branch(simplex, budget);
     else this.conclude('open', gap);
     if (this.engine === 'open' && !forced) this.relax(simplex, budget);
   }
