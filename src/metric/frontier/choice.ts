@@ -8,7 +8,7 @@ import type { FramePairs } from '../window/frame-record.js';
 import { Frontier } from './frontier.js';
 
 /** states of a knot */
-const STATES_MAX = 512;
+const STATES_MAX = 4096;
 
 /**
  * Of some pairs of each frame those that are assigned in the best sequence, by pair, at `h` for half a switch; null

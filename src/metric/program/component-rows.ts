@@ -230,7 +230,6 @@ export class ComponentRows {
       layerCount: this.stack.size,
       benefit: this.benefit.values,
       partner: this.partner.values,
-      frameNumber: this.frameNumber.values,
       price: this.price.values,
       changeCost: this.changeCost.values,
     };
@@ -240,11 +239,6 @@ export class ComponentRows {
   protected live<V extends Float64Array | Int8Array>({ values, width }: Matrix<V>): V {
     const { head, size } = this.stack;
     return values.subarray(head * width, (head + size) * width) as V;
-  }
-
-  protected rankOf(row: number, e: number): number {
-    const pair = this.pair.values[row * this.edges.length + e];
-    return pair < 0 ? 0 : this.contents.frame(this.frameNumber.values[row]).rank(pair);
   }
 
   /** Reads the assignment of the layers that were solved before from the frames; returns the first row that was not. */

@@ -14,7 +14,7 @@ import type { FramePairs, FrameRecord } from '../window/frame-record.js';
 import type { Edge } from '../window/trajectory.js';
 import { ComponentRows, LP_UNIT, type Places } from './component-rows.js';
 import type { Matrix } from './layers.js';
-import { type LpProblem, type LpSolution, weightsValue } from './linear-program.js';
+import { type LpSolution, weightsValue } from './linear-program.js';
 import { PriceProof } from './price-proof.js';
 import { BASIS_UNKNOWN } from './reduced-program.js';
 import type { Simplex } from './simplex.js';
@@ -57,8 +57,10 @@ export interface ProgramContext {
 const PROOF_WORK = 1 / 16;
 const PROGRAM_WORK = 1;
 const PIVOT_WORK = 128;
+/** of looking at one edge in one layer where simplex begins with nothing */
+const FULL_SOLVE_WORK = 32;
 /** the most that is spent on the choice between optima */
-const CHOICE_WORK = 2 ** 18;
+const CHOICE_WORK = 2 ** 20;
 /** of a node of branch and bound */
 const NODE_WORK = 1024;
 const NODES_MAX = 2 ** 31 - 1;
@@ -102,7 +104,7 @@ export class Component extends ComponentRows {
     this.appliedHalves = this.stack.matrix(Float64Array, 1);
     this.appliedFrame = this.stack.matrix(Float64Array, 1);
     this.proof = new PriceProof(this);
-    this.ties = new TieBreak(this, this.proof, (row, e) => this.rankOf(row, e));
+    this.ties = new TieBreak(this, this.proof);
     if (!this.isolated) this.build();
   }
 
@@ -175,7 +177,7 @@ export class Component extends ComponentRows {
 
   /** There are more optima than can be looked through: takes one that does not depend on what was solved before. */
   private chooseFromNothing(budget: Budget): void {
-    const simplex = this.affordedSimplex(budget);
+    const simplex = budget.affords(FULL_SOLVE_WORK * this.cellCount) ? this.affordedSimplex(budget) : null;
     if (simplex === null) return;
     for (const statuses of [this.cellStatus, this.flowStatus, this.capacityStatus])
       this.live(statuses).fill(BASIS_UNKNOWN);
@@ -222,19 +224,8 @@ export class Component extends ComponentRows {
    * which somebody was have left the window: they were together from the start, which costs nothing.
    */
   private joinFreely(): void {
-    const { truthCount: n, edgeTruth, edgeTrack } = this;
-    const { head, size } = this.stack;
-    const partner = this.partner.values;
     const earned = this.earned();
-    const used = new Uint8Array(this.trajectories.length);
-    for (let row = head; row < head + size; row++)
-      for (let i = 0; i < n; i++) {
-        const e = partner[row * n + i];
-        if (e < 0) continue;
-        const j = n + edgeTrack[e];
-        if (!used[edgeTruth[e]] && !used[j]) for (let early = head; early < row; early++) partner[early * n + i] = e;
-        used[edgeTruth[e]] = used[j] = 1;
-      }
+    this.hold(this.partnerWeights());
     this.gap = Math.max(0, this.gap - (this.earned() - earned));
   }
 
@@ -265,8 +256,7 @@ export class Component extends ComponentRows {
     if (integral) {
       this.take(weights);
       this.chooseAmongEqual(Math.max(0, this.bound() - this.earned()), budget, fromNothing);
-    } else if (this.context.fractional === 'report') this.relax(simplex, budget);
-    else this.search(simplex, weights, budget);
+    } else this.search(simplex, weights, budget);
   }
 
   /** Work of writing the program down. */
@@ -280,15 +270,22 @@ export class Component extends ComponentRows {
     return fits && budget.affords(this.programWork + PIVOT_WORK) ? this.context.simplex() : null;
   }
 
-  /** The optimum is fractional: looks for the best assignment among those within the gap, then by branch and bound. */
+  /**
+   * The optimum is fractional: looks for the best assignment among those within the gap, then by branch and bound,
+   * unless the linear program's value is asked for.
+   */
   private search(simplex: Simplex, weights: Float64Array, budget: Budget): void {
     this.take(weights);
     const gap = Math.max(0, this.bound() - this.earned());
-    const forced = this.context.fractional === 'force';
-    if (!this.contents.weighted && this.breakTies(gap, budget)) this.conclude('branch', 0);
-    else if (forced || this.cellCount <= SEARCHED_CELLS_MAX) this.branch(simplex, budget);
-    else this.conclude('open', gap);
-    if (this.engine === 'open' && !forced) this.relax(simplex, budget);
+    const found = !this.contents.weighted && this.breakTies(gap, budget);
+    const { fractional } = this.context;
+    if (fractional !== 'report') {
+      if (found) this.conclude('branch', 0);
+      else if (fractional === 'force' || this.cellCount <= SEARCHED_CELLS_MAX) this.branch(simplex, budget);
+      else this.conclude('open', gap);
+      if (this.engine !== 'open' || fractional === 'force') return;
+    }
+    this.relax(simplex, budget, found);
   }
 
   /** Puts the one that is always chosen in place of an assignment up to a gap below the bound, if it can. */
@@ -296,10 +293,10 @@ export class Component extends ComponentRows {
     const layers = this.layers();
     this.changedFrom = this.stack.head;
     this.proof.center(layers);
-    return this.ties.choose(layers, gap) || this.chooseAtFrontier(this.ties.mayBeOn(layers, gap), budget);
+    return !this.ties.hasChoice(layers, gap) || this.chooseAtFrontier(this.ties.mayBeOn(layers, gap), budget);
   }
 
-  /** So much is left to choose from that only the frontier finds its way: it sees the pairs that may be assigned. */
+  /** The frontier chooses among the pairs that may be assigned. */
   private chooseAtFrontier(mayBeOn: Uint8Array, budget: Budget): boolean {
     const { head, size } = this.stack;
     const E = this.edges.length;
@@ -315,9 +312,9 @@ export class Component extends ComponentRows {
     const chosen = this.context.chooseAmong(layers, part);
     budget.spend(part.done);
     if (chosen === null) return false;
-    const weights = new Float64Array(size * E);
+    const weights = this.partnerWeights();
     for (let at = 0; at < weights.length; at++)
-      if (this.pair.values[head * E + at] >= 0)
+      if (mayBeOn[at] && this.pair.values[head * E + at] >= 0)
         weights[at] = chosen[Math.floor(at / E)][this.pair.values[head * E + at]];
     this.hold(weights);
     return true;
@@ -417,44 +414,21 @@ export class Component extends ComponentRows {
    * A fractional optimum: its value without the surcharge is reported, and how far above it the best assignment known
    * lies. Where that is as good, the fractional optimum was one of several, and the assignment is another.
    */
-  private relax(simplex: Simplex, budget: Budget): void {
+  private relax(simplex: Simplex, budget: Budget, isBest: boolean): void {
     const problem = this.linearProblem(false);
     const { status, value, weights } = simplex.solve(problem, { pivotsMax: pivotsIn(budget, 0) });
+    if (status === 'optimal' && !isBest) this.take(weights);
+    if (status !== 'optimal' || !isBest) this.settleForLess();
     if (status !== 'optimal') {
-      this.settleForLess();
       this.stale = true;
       return;
     }
-    const rounded = weights.map((weight) => (weight > 0.5 ? 1 : 0));
-    if (!this.takeBest(rounded, budget)) this.takeBetter(problem, rounded);
-    const best = weightsValue(problem, this.partnerWeights());
-    const gap = Math.max(0, value - best);
-    if (gap <= 1e-9 * Math.max(1, value)) {
-      this.conclude('simplex', gap * LP_UNIT);
-      return;
-    }
-    this.conclude('open', gap * LP_UNIT);
+    const gap = Math.max(0, value - weightsValue(problem, this.partnerWeights()));
+    const isOptimal = gap <= 1e-9 * Math.max(1, value);
+    this.conclude(isOptimal ? 'simplex' : 'open', gap * LP_UNIT);
+    if (isOptimal) return;
     this.weights = weights;
     this.relaxed = true;
-  }
-
-  /** Finds the best assignment, beginning with one; false, and everything as before, when there are too many. */
-  private takeBest(weights: Float64Array, budget: Budget): boolean {
-    if (this.contents.weighted) return false;
-    const before = this.partner.values.slice();
-    this.take(weights);
-    if (this.breakTies(Math.max(0, this.bound() - this.earned()), budget)) return true;
-    this.partner.values.set(before);
-    return false;
-  }
-
-  /** Takes one assignment, or what is settled for without it, whatever was solved before. */
-  private takeBetter(problem: LpProblem, weights: Float64Array): void {
-    this.goOn(this.stack.head);
-    this.settleForLess();
-    const settled = this.partnerWeights();
-    this.take(weights);
-    if (weightsValue(problem, this.partnerWeights()) < weightsValue(problem, settled)) this.take(settled);
   }
 
   /** Takes an assignment over. */

@@ -27,7 +27,6 @@ export interface ProofLayers {
   readonly benefit: Float64Array;
   /** [row * truthCount + truth]: its edge, or -1 */
   readonly partner: Int32Array;
-  readonly frameNumber: Float64Array;
   /** [row * objectCount + object]: prices of truths, then of tracks; a row that begins with NaN has none yet */
   readonly price: Float64Array;
   /** [row]: cost of one edge changed on the way into it; that of the first is not used */

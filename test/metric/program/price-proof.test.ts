@@ -32,7 +32,6 @@ function proves(problem: LpProblem, partner: Int32Array, price: () => number, fi
       layerCount: problem.frameCount,
       benefit: problem.benefit.map((b) => b * UNIT),
       partner,
-      frameNumber: Float64Array.from({ length: problem.frameCount }, (_, k) => 11 + k),
       price: prices,
       changeCost: problem.switchCost.map((cost) => cost * UNIT),
     },
