@@ -44,6 +44,8 @@ export class Session implements FeedSession, FeedConversation {
   /** null for native frames */
   #foreign: ForeignMessages | null = null;
   #unfinishedTimer: NodeJS.Timeout | null = null;
+  /** when the last piece of what is held was received */
+  #heldMs = 0;
   #ackScheduled = false;
   #acked = 0;
   #duplicates = 0;
@@ -162,7 +164,7 @@ export class Session implements FeedSession, FeedConversation {
   progressed(): void {
     this.#scheduleAck();
     // a peer that waited for its ack can send the rest of a frame from now on
-    if (this.#unfinishedTimer) this.#unfinishedTimer.refresh();
+    if (this.#unfinishedTimer) this.#armUnfinished(this.#heldMs);
     this.#flow.regulate();
   }
 
@@ -360,11 +362,16 @@ export class Session implements FeedSession, FeedConversation {
   #armUnfinished(receivedMs: number): void {
     this.#disarmUnfinished();
     if (!this.#foreign?.held || this.#state !== 'open') return;
-    this.#unfinishedTimer = setTimeout(() => {
+    // after a stall of this thread timers run before sockets are read: what has come meanwhile is read first
+    const timer = setTimeout(() => setImmediate(finish), this.desk.config.limits.unfinishedMs);
+    const finish = () => {
+      if (this.#unfinishedTimer !== timer) return;
       // a client that has used up its credit, or is not read from, cannot send the rest
       if (this.paused || this.#queue!.waiting > 0) this.#armUnfinished(receivedMs);
       else this.#guarded(() => this.#admitForeign(this.#foreign!.flush(), receivedMs, ''));
-    }, this.desk.config.limits.unfinishedMs);
+    };
+    this.#unfinishedTimer = timer;
+    this.#heldMs = receivedMs;
   }
 
   #disarmUnfinished(): void {

@@ -173,6 +173,22 @@ describe('a feed of foreign messages', () => {
     await probe.close();
   });
 
+  it('reads what has come before it takes a frame as complete, however long the thread stood still', async () => {
+    edge = await startEdge('limits: { unfinishedMs: 50 }');
+    const probe = await Probe.open(`${edge.ws}/v1/ingest`);
+    probe.send(hello({ format: 'motchallenge' }));
+    await probe.nextOf('welcome');
+    probe.send({ type: 'message', seq: 1, message: '1,7,10,20,30,40' });
+    probe.send({ type: 'ping' });
+    await probe.nextOf('pong');
+    probe.send({ type: 'message', seq: 2, message: '1,8,10,20,30,40' });
+    const until50MsLater = performance.now() + 50;
+    while (performance.now() < until50MsLater);
+    await until('the frame is there', () => edge.live.parts.get(feed)?.length === 1);
+    assert.deepEqual(edge.live.parts.get(feed)![0].objects.length, 2);
+    await probe.close();
+  });
+
   it('does not take a frame as complete while its client may be waiting for acks', async () => {
     edge = await startEdge('limits: { unfinishedMs: 10 }');
     let open = () => {};
