@@ -46,7 +46,7 @@ export const cluster = (context: Context) =>
       expiryMs: field(
         positive(),
         2500,
-        'an owner that has not renewed its claim for this long is considered dead and its partitions are taken over; half as long if the brokers have lost its connection',
+        'an owner that has not renewed its claim for this long is considered dead and its partitions are taken over; sooner if the brokers have lost its connection',
         'milliseconds',
       ),
       moveMs: field(positive(), 2000, 'minimum time between two partition moves to balance the load', 'milliseconds'),
@@ -86,7 +86,7 @@ export const cluster = (context: Context) =>
       purgeMs: field(positive(), 1000, 'how often to look for records covered by snapshots', 'milliseconds'),
       replayRecords: field(
         count(),
-        20_000,
+        12_000,
         'each stream of a partition is snapshotted once within this many frames of all of them, for up to 200 streams; a takeover replays about half, so fewer means a faster takeover but more snapshots',
         'frames',
       ),

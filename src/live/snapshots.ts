@@ -12,8 +12,8 @@ import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js'
 
 /** milliseconds of counted work: recovery repeats no more of it than about this much */
 const WORK_MS = 3000;
-/** records of a stream between two snapshots, at least: one takes as long as about forty records */
-const LEAST_RECORDS = 100;
+/** records of a stream between two snapshots, at least: one takes as long as some 25 records of 20 objects */
+const LEAST_RECORDS = 60;
 
 export interface SnapshotSettings {
   /** a stream is snapshotted after so many records */

@@ -11,6 +11,9 @@ import type { Directory, MemberInfo } from './directory.js';
 /** milliseconds after which a process that has said nothing is no longer listed */
 const FORGOTTEN_MS = 60_000;
 
+/** Milliseconds of silence after which a process was due to be heard: it says that it lives every `renewMs`. */
+export const dueMs = ({ renewMs }: ClusterSettings): number => 1.5 * renewMs;
+
 export class Membership {
   #cell!: Cell;
   #revision = 0;

@@ -20,6 +20,7 @@ import type { FeedId } from '../wire/feed.js';
 import type { Finding } from '../wire/findings.js';
 import type { Shape } from '../wire/objects.js';
 import type { MomentQuery } from '../wire/series-key.js';
+import { dueMs } from './membership.js';
 import type { Writers } from './writers.js';
 
 /** A feed that an owner has admitted. */
@@ -50,9 +51,6 @@ export interface PartitionParts {
   /** a process may hold frames of a partition that are not stored, as it was not heard for this long, or said so */
   mayHoldFrames(process: string, partition: number, ms: number): boolean;
 }
-
-/** in terms of the time between two signs of life */
-const UNHEARD_SHARE = 1.5;
 
 export class OwnedPartition {
   readonly openedMs = performance.now();
@@ -145,9 +143,8 @@ export class OwnedPartition {
    * nobody is late there meanwhile.
    */
   unheardStreams(): string[] {
-    const { renewMs } = this.parts.config.cluster!;
-    const mayHoldFrames = (process: string) =>
-      this.parts.mayHoldFrames(process, this.partition, UNHEARD_SHARE * renewMs);
+    const ms = dueMs(this.parts.config.cluster!);
+    const mayHoldFrames = (process: string) => this.parts.mayHoldFrames(process, this.partition, ms);
     return this.log.origins.of(mayHoldFrames).map(({ stream }) => stream);
   }
 

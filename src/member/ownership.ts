@@ -3,8 +3,8 @@
  * gives one up at a time when it has more than its share. A lease is lost when somebody else has written it; a
  * partition also when somebody else has claimed its chain of events.
  *
- * An owner that says nothing is given its whole time, for it may stand still; but when nobody listens any more where it
- * answered, the brokers have lost its connection, and half of that time is enough for it to come back.
+ * An owner that says nothing is given its whole time, for it may stand still; but when it is due to be heard and nobody
+ * listens any more where it answered, the brokers have lost its connection: others need not wait for it.
  */
 import type { Layout } from '../cluster/layout.js';
 import { Lease } from '../cluster/lease.js';
@@ -13,6 +13,7 @@ import type { ClusterSettings } from '../config/cluster.js';
 import type { ClusterMeters } from '../telemetry/cluster-meters.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Directory } from './directory.js';
+import { dueMs } from './membership.js';
 import type { OwnedPartition } from './owned-partition.js';
 
 export interface OwnershipParts {
@@ -92,7 +93,8 @@ export class Ownership {
     if (nowMs - this.#lookedMs > settings.expiryMs / 2 || directory.silenceMs(id) > settings.expiryMs / 2)
       this.lookAnew();
     this.#lookedMs = nowMs;
-    for (const silent of directory.silent(settings.expiryMs / 2)) void this.#lookFor(silent);
+    const heardMs = dueMs(settings);
+    if (directory.silenceMs(id) < heardMs) for (const silent of directory.silent(heardMs)) void this.#lookFor(silent);
     for (const owned of this.owned) owned.cutAway();
     const held = this.#places.filter(({ state }) => state !== 'free');
     for (const place of held) if (nowMs - place.renewedMs >= settings.renewMs) void this.#renew(place, nowMs);
