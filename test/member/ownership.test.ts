@@ -100,11 +100,15 @@ describe('ownership', () => {
     const write = async (cell: Cell, what: object) => cell.write(0, Buffer.from(JSON.stringify(what)));
     await write(await layout.leaseCell(0), { owner: 'b', applied: 0 });
     const info = { roles: ['evaluator'], url: '', readsReports: false };
-    // who does not hear itself judges nobody
     await write(await layout.memberCell('a'), { id: 'a', ...info });
     const revision = await write(await layout.memberCell('b'), { id: 'b', ...info });
     const directory = new Directory(layout, settings.expiryMs);
     directory.silent = () => [{ id: 'b', revision }];
+    let [looks, hearsItself] = [0, false];
+    directory.silenceMs = () => {
+      looks++;
+      return hearsItself ? 0 : 2 * settings.renewMs;
+    };
     await directory.start(revision, (error) => assert.fail(String(error)));
     let asked = 0;
     const stopAnswering = answer(connection, layout.processSubject('b'), () => {
@@ -123,6 +127,9 @@ describe('ownership', () => {
     };
     const notes = { gained() {}, lost() {} };
     const ownership = await Ownership.start({ id: 'a', settings, layout, directory, logger, meters, open, ...notes });
+    await until('it looks again and again', () => looks > 20);
+    assert.equal(asked, 0, 'who does not hear itself asks nobody');
+    hearsItself = true;
     await until('it was asked again and again', () => asked > 2);
     assert.equal(opened.length, 0);
     assert.deepEqual(
