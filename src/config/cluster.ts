@@ -92,8 +92,8 @@ export const cluster = (context: Context) =>
       ),
       warmUpFrames: field(
         count(0),
-        2000,
-        'frames of a made-up stream that an evaluator judges while it owns nothing, so that its code is compiled before it takes over a partition; 0: none',
+        4000,
+        'frames of made-up streams that an evaluator judges while it owns nothing, so that its code is compiled before it takes over a partition; 0: none',
         'frames',
       ),
       heldBatches: field(

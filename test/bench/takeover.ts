@@ -127,6 +127,8 @@ try {
   await sleep(1000 * number('calm'));
   for (let round = 0; round < rounds; round++) {
     await takeOver();
+    // who takes over next has been there for a while, as a rule
+    await until('the other one is warm', () => other.output.includes('"evaluator_warm"'));
     // at any phase of the leases and of the snapshots
     await sleep(2000 + 3000 * random());
   }

@@ -52,7 +52,7 @@ function act(id: string): void {
   if (id === POISON.exits) process.exit(7);
   if (id !== POISON.devours) return;
   const hoard: unknown[] = [];
-  for (;;) hoard.push(new Array(1000).fill(id));
+  for (;;) hoard.push(new Array(100_000).fill(id));
 }
 
 /** Keeps its thread, and no processor. */
