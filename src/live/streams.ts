@@ -16,7 +16,7 @@ import type { EventHistory } from '../stream/history.js';
 import type { StreamPlan } from '../stream/plan.js';
 import { type RunningStream, reasonOf } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
-import type { Applied } from '../stream/stream-events.js';
+import { type Applied, UNFINISHED } from '../stream/stream-events.js';
 import type { LiveEvent } from '../wire/events.js';
 import { Backlog } from './backlog.js';
 import { DetachedStream, knownIn, knownOf, type LastKnown } from './detached-stream.js';
@@ -78,6 +78,15 @@ interface Entry {
   backlog: Backlog;
 }
 
+/** A record that is being applied. */
+interface Begun {
+  stream: RunningStream | null;
+  backlog: Backlog;
+  /** of its stream, before it */
+  workMs: number;
+  steps: Iterator<LiveEvent[], boolean>;
+}
+
 export class Streams {
   readonly #parts: StreamsParts;
   readonly #options: StreamOptions;
@@ -90,6 +99,8 @@ export class Streams {
   /** of the streams that are evaluated, and of those that nobody knows */
   readonly #shared: Backlog;
   readonly #turns = new Turns<Queued>();
+  /** by stream: records of which a piece was applied */
+  readonly #begun = new Map<string, Begun>();
   #backlogMax: number;
   #handledPosition: number;
 
@@ -180,25 +191,51 @@ export class Streams {
     return this.#turns.inTurnsOf(Number.POSITIVE_INFINITY);
   }
 
-  /** Applies records, those of a stream in order, and yields the events of each step; before heavy ones others go. */
-  *apply(queue: Iterable<Queued>): Generator<LiveEvent[]> {
-    const { mark } = this.#parts;
+  /**
+   * Applies records, those of a stream in order, and yields the events of each step. Heavy ones are applied in pieces:
+   * before each of them others go, and behind it those have their turn who came meanwhile.
+   */
+  *apply(queue: Iterable<Queued>, givesWay = true): Generator<LiveEvent[]> {
+    const { mark, evaluation } = this.#parts;
     for (const { position, record, backlog: counted } of queue) {
-      if (this.get(record.stream)?.share !== undefined) yield OTHERS_FIRST;
+      const begun = this.#begun.get(record.stream);
+      const isHeavy = this.get(record.stream)?.share !== undefined;
+      if (isHeavy) yield OTHERS_FIRST;
       mark.at(position);
-      const { stream, backlog } = this.#entries.get(record.stream) ?? this.#open(record);
-      if (backlog !== counted) recount(counted, backlog);
-      const workMs = stream?.workMs ?? 0;
-      const applied = stream ? yield* this.#applyTo(stream, record, position) : this.#skip(record, position);
+      const { stream, backlog, workMs, steps } = begun ?? this.#begin(record, position, counted);
+      const end = isHeavy ? performance.now() + evaluation.sliceMs : 0;
+      let next = steps.next();
+      for (; !next.done; next = steps.next()) {
+        if (next.value !== OTHERS_FIRST) yield next.value;
+        else if (givesWay && performance.now() >= end) break;
+      }
+      if (!next.done) {
+        if (!begun) this.#begun.set(record.stream, { stream, backlog, workMs, steps });
+        yield OTHERS_FIRST;
+        this.#turns.again();
+        continue;
+      }
+      if (begun) this.#begun.delete(record.stream);
       if (stream && stream.workMs > workMs) this.#turns.charge(stream.workMs - workMs);
       if (position > this.#handledPosition) this.#handledPosition = position;
-      if (applied) this.#finish(record, backlog);
+      if (next.value) this.#finish(record, backlog);
     }
     mark.at(0);
   }
 
+  #begin(record: LogRecord, position: number, counted: Backlog): Begun {
+    const { stream, backlog } = this.#entries.get(record.stream) ?? this.#open(record);
+    if (backlog !== counted) recount(counted, backlog);
+    return { stream, backlog, workMs: stream?.workMs ?? 0, steps: this.#applyTo(stream, record, position) };
+  }
+
   /** False when what comes of the record is known later, when its stream has been rebuilt. */
-  *#applyTo(stream: RunningStream, record: LogRecord, position: number): Generator<LiveEvent[], boolean> {
+  *#applyTo(stream: RunningStream | null, record: LogRecord, position: number): Generator<LiveEvent[], boolean> {
+    if (!stream) {
+      // behind the retirement of its stream; unless something covers it, it would keep the log from shrinking
+      this.#parts.snapshots.retire(record.stream, position);
+      return true;
+    }
     const retired = isRetirement(record);
     const { quarantine } = this.#parts;
     const wasAside = quarantine.has({ position, record });
@@ -212,7 +249,7 @@ export class Streams {
       if (steps === null) return false;
       // whoever hears of it does not find the stream any more
       if (retired) this.#remove(stream.name, position);
-      for (const applied of steps) yield this.#publish(applied);
+      for (const applied of steps) yield applied === UNFINISHED ? OTHERS_FIRST : this.#publish(applied);
     } catch (error) {
       if (retired) this.#remove(stream.name, position);
       yield this.#fail(stream, { position, record }, reasonOf(error));
@@ -220,12 +257,6 @@ export class Streams {
     }
     if (retired || !stream.evaluated) return true;
     this.#parts.snapshots.count(stream);
-    return true;
-  }
-
-  /** A record behind the retirement of its stream; unless something covers it, it would keep the log from shrinking. */
-  #skip({ stream }: LogRecord, position: number): boolean {
-    this.#parts.snapshots.retire(stream, position);
     return true;
   }
 
@@ -365,7 +396,7 @@ export class Streams {
   /** What has come behind the retirement of a stream. */
   #applyBehind(queue: Stored[], backlog: Backlog): void {
     for (const stored of queue)
-      for (const events of this.apply([{ ...stored, backlog }]))
+      for (const events of this.apply([{ ...stored, backlog }], false))
         this.#parts.onResult({ position: stored.position, events });
     backlog.lift();
   }

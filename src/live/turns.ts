@@ -1,8 +1,9 @@
 /**
  * Durable records that wait to be applied, in fair turns: deficit round robin over streams, where a record costs as
  * much as it has objects, and more once it has shown to be more work than those are. Records of one stream keep their
- * order, so that a stream with a few frames does not wait behind all frames of a busy or heavy one. Invariant:
- * everything below `firstPosition` has been applied.
+ * order, so that a stream with a few frames does not wait behind all frames of a busy or heavy one. One that takes long
+ * is applied in pieces, and others have their turn in between. Invariant: everything below `firstPosition` has been
+ * applied.
  */
 import type { LogRecord } from '../store/record.js';
 
@@ -30,6 +31,7 @@ export class Turns<T extends Waiting> implements Iterable<T> {
   #current: T | null = null;
   /** that of the current record */
   #line: Line<T> | null = null;
+  #unfinished = false;
 
   add(waiting: T): void {
     const { stream } = waiting.record;
@@ -41,6 +43,11 @@ export class Turns<T extends Waiting> implements Iterable<T> {
   /** The record that is being applied was so much work, which was counted: others have their turn first. */
   charge(workMs: number): void {
     if (this.#line) this.#line.deficit -= workMs * OBJECTS_PER_MS;
+  }
+
+  /** The record that is being applied is not done yet: it comes once more when the others have had their turn. */
+  again(): void {
+    this.#unfinished = true;
   }
 
   /** Of the record that is being applied; 0 when none is. */
@@ -80,6 +87,10 @@ export class Turns<T extends Waiting> implements Iterable<T> {
         line.deficit -= costOf(this.#current.record);
         yield this.#current;
         this.#current = null;
+        if (!this.#unfinished) continue;
+        this.#unfinished = false;
+        line.head--;
+        line.deficit = 0;
       }
       this.#line = null;
       this.#lines.delete(stream);

@@ -18,6 +18,11 @@ const FINER = 1.25;
 /** Brings the assignment of the whole window up to date and says what it costs. */
 export function solveWindow(solver: Solver, budget: Budget): WindowTotals {
   solver.solve(budget);
+  return refineWindow(solver, budget);
+}
+
+/** What a window costs that is solved, with an assignment told apart from others as finely as it takes. */
+export function refineWindow(solver: Solver, budget: Budget): WindowTotals {
   let window = readWindow(solver);
   if (!isBlurred(solver, window)) return window;
   let { unit } = solver.contents;

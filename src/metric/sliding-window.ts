@@ -32,7 +32,7 @@ import {
   readWindow,
   type WindowTotals,
 } from './read-out.js';
-import { solveWindow } from './refinement.js';
+import { refineWindow, solveWindow } from './refinement.js';
 import { heldBy, isSettled, restoreHeld, Settlement, type SettlementSnapshot } from './settlement.js';
 import { budgetOf, type SolveOptions, type SolveSettings, solveSettings } from './solve-options.js';
 import { type HandedOver, Solver } from './solver.js';
@@ -104,6 +104,7 @@ export class SlidingWindow {
   private readonly seen: Glance = emptyGlance();
   /** changes with every push; tells a report whether it is still the newest */
   private edition = 0;
+  private reported: Report | null = null;
   private workDone = 0;
 
   constructor(
@@ -130,12 +131,23 @@ export class SlidingWindow {
    * throws InputError leaves no trace.
    */
   push(frame: LooseFrame, budgetMs = this.options.budgetMs): Report {
-    if (this.ended)
-      throw new InputError([
-        { path: 'push', value: 'frame', message: 'the stream has ended; begin a new SlidingWindow' },
-      ]);
+    return this.taken(this.enter(this.pack(frame), budgetMs));
+  }
+
+  /**
+   * The same, piece by piece: yields wherever others may have their turn. Until it has returned nothing of the window
+   * is to be asked for; reports on windows before it can be read.
+   */
+  *pushing(frame: LooseFrame, budgetMs = this.options.budgetMs): Generator<void, Report> {
     const packed = this.pack(frame);
-    const window = this.enter(packed, budgetMs);
+    // while its frames are still there, and as it was
+    void this.reported?.newest;
+    this.edition++;
+    return this.taken(yield* this.entering(packed, budgetMs));
+  }
+
+  /** The window has taken a frame in. */
+  private taken(window: WindowTotals): Report {
     this.settlement.addLower(this.contents, window.lowerBound);
     const { auditEvery } = this.options;
     if (auditEvery && (this.contents.newestNumber + 1) % auditEvery === 0) {
@@ -198,6 +210,10 @@ export class SlidingWindow {
 
   /** Only the ids of the newest frame are kept; its coordinates stand where those of the next one will. */
   private pack(frame: LooseFrame): PackedFrame {
+    if (this.ended)
+      throw new InputError([
+        { path: 'push', value: 'frame', message: 'the stream has ended; begin a new SlidingWindow' },
+      ]);
     const { newest } = this;
     if (newest) for (const side of SIDES) newest[side].coordinates = rooms[side];
     const packed = packFrame(frame, this.params.distance, this.stride, 'frame', newest ?? undefined);
@@ -210,20 +226,44 @@ export class SlidingWindow {
   private enter(packed: PackedFrame, budgetMs: number | undefined): WindowTotals {
     const { newestNumber } = this.contents;
     try {
-      if (this.contents.size === this.windowFrames) this.solver.dropOldest();
-      const budget = budgetOf({ budgetMs });
-      this.solver.append(packed, budget);
-      return this.solve(budget);
+      return this.solve(this.append(packed, budgetMs));
     } catch (error) {
       this.rebuild(newestNumber);
       throw error;
     }
   }
 
+  private *entering(packed: PackedFrame, budgetMs: number | undefined): Generator<void, WindowTotals> {
+    const { solver } = this;
+    const { newestNumber } = this.contents;
+    try {
+      const budget = this.append(packed, budgetMs);
+      solver.begin(budget);
+      do yield;
+      while (solver.solveNext(budget));
+      solver.conclude();
+      return this.solved(refineWindow(solver, budget), budget);
+    } catch (error) {
+      this.rebuild(newestNumber);
+      throw error;
+    }
+  }
+
+  private append(packed: PackedFrame, budgetMs: number | undefined): Budget {
+    if (this.contents.size === this.windowFrames) this.solver.dropOldest();
+    const budget = budgetOf({ budgetMs });
+    this.solver.append(packed, budget);
+    return budget;
+  }
+
   private solve(budget: Budget): WindowTotals {
-    this.totals = solveWindow(this.solver, budget);
+    return this.solved(solveWindow(this.solver, budget), budget);
+  }
+
+  private solved(totals: WindowTotals, budget: Budget): WindowTotals {
+    this.totals = totals;
     this.workDone = budget.done;
-    return this.totals;
+    return totals;
   }
 
   /** Whether what a window says may be final: it is proven, or the linear program's optimum is what was asked for. */
@@ -271,6 +311,7 @@ export class SlidingWindow {
         return evaluatePacked(packed, metric, { ...options, budgetMs: Number.POSITIVE_INFINITY }).perFrame;
       },
     );
+    this.reported = report;
     // the report's own list is read when somebody asks for it
     inspector?.({
       get evaluation() {

@@ -59,6 +59,9 @@ export class Solver implements WindowListener {
   private readonly loose = new Set<Edge>();
   /** components that the frontier tries again in this solve */
   private readonly given: Component[] = [];
+  /** those that are still to be solved in it, and whether those with a fractional optimum were tried again */
+  private readonly stale: Component[] = [];
+  private retried = false;
   private readonly perhapsIsolated: Edge[] = [];
   /** frames of which the engines do not know all pairs */
   private readonly thinned = new Set<number>();
@@ -299,6 +302,16 @@ export class Solver implements WindowListener {
 
   /** Brings the assignment of the whole window up to date. */
   solve(budget: Budget): void {
+    this.begin(budget);
+    while (this.solveNext(budget));
+    this.conclude();
+  }
+
+  /**
+   * The same in three steps, for whoever has something else to do between two components: begins, solves the next
+   * component, and whether there may be another one, and concludes. In between the window is not to be read.
+   */
+  begin(budget: Budget): void {
     const { frontier, contents } = this;
     this.restoreCoarse();
     this.late.remember();
@@ -319,12 +332,23 @@ export class Solver implements WindowListener {
     }
     this.spendEntered(budget);
     this.cutWork = this.looseWork;
+    this.collectStale(budget);
+    this.retried = false;
+  }
+
+  solveNext(budget: Budget): boolean {
+    const next = this.stale.pop();
+    if (next) next.solve(budget);
     // what is empty costs nothing, in a push that has next to nothing to do
-    if (this.components.size > 0) {
-      this.solveComponents(budget);
-      if (frontier) this.retryFractional(frontier, budget);
-      for (const { engine, work } of this.components) if (engine === 'open') this.cutWork += work;
-    }
+    if (this.stale.length > 0 || this.components.size === 0) return this.stale.length > 0;
+    if (this.retried || !this.frontier) return false;
+    this.retried = true;
+    return this.retryFractional(this.frontier, budget);
+  }
+
+  conclude(): void {
+    const { contents } = this;
+    for (const { engine, work } of this.components) if (engine === 'open') this.cutWork += work;
     if (this.given.length > 0) this.given.length = 0;
     contents.addUpTouched();
     this.late.conclude();
@@ -360,25 +384,31 @@ export class Solver implements WindowListener {
     this.entered = 0;
   }
 
-  private solveComponents(budget: Budget): void {
+  /** What is to be solved, the first of it last. */
+  private collectStale(budget: Budget): void {
+    if (this.components.size === 0) return;
     this.spendEntered(budget);
-    const stale = [...this.components].filter((component) => component.stale || this.contents.weighted);
+    for (const component of this.components) if (component.stale || this.contents.weighted) this.stale.push(component);
     // there is always time for an answer
-    for (const { cellCount } of stale) budget.spend(ANSWER_WORK * cellCount);
-    for (const component of stale) component.solve(budget);
+    for (const { cellCount } of this.stale) budget.spend(ANSWER_WORK * cellCount);
+    this.stale.reverse();
   }
 
-  /** What has a fractional optimum may be small enough for the frontier by now, as it would be from scratch. */
-  private retryFractional(frontier: Frontier, budget: Budget): void {
+  /**
+   * What has a fractional optimum may be small enough for the frontier by now, as it would be from scratch; whether
+   * there is something to solve because of it.
+   */
+  private retryFractional(frontier: Frontier, budget: Budget): boolean {
     let given = false;
     for (const component of this.components) {
       if (!component.relaxed || component.since === this.contents.newestNumber) continue;
       this.giveBack(component);
       given = true;
     }
-    if (!given) return;
+    if (!given) return false;
     this.advance(frontier, budget);
-    this.solveComponents(budget);
+    this.collectStale(budget);
+    return this.stale.length > 0;
   }
 
   private advance(frontier: Frontier, budget: Budget): void {

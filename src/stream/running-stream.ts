@@ -34,8 +34,9 @@ export interface RunningStream {
   readonly inRecord: boolean;
 
   /**
-   * Applies a record. Gives what comes of it, step by step: further steps are worked on while it is read, to its end.
-   * Null when the record waits until the stream is rebuilt, and its result comes later.
+   * Applies a record. Gives what comes of it, step by step: further steps are worked on while it is read, to its end;
+   * UNFINISHED where others may have their turn. Null when the record waits until the stream is rebuilt, and its result
+   * comes later.
    */
   apply(record: LogRecord, position: number): Iterable<Applied> | null;
 

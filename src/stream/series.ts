@@ -35,7 +35,7 @@ import {
 import { type PackedList, unpack } from '../wire/objects.js';
 import { ClassLedger } from './class-totals.js';
 import { FrameMarks } from './frame-marks.js';
-import { addNotJudged, addUnpaired, drawnObjects, type Judging } from './judging.js';
+import { addNotJudged, addUnpaired, drawnObjects, type JudgedStep, type Judging } from './judging.js';
 import type { Step } from './pairing/step.js';
 
 /** Frames that stay unjudged because their window was not proven when they were to settle. */
@@ -220,12 +220,34 @@ export class Series {
   /** Adds a step, with at most so much work. A step that throws InputError leaves no trace. */
   push(step: Step, budgetMs?: number): Pushed {
     const began = performance.now();
-    const judged = this.judging?.judge(step) ?? { reference: step.reference, tracks: step.tracks, notJudged: null };
+    const judged = this.#judge(step);
     const report = this.#window.push({ reference: judged.reference, tracker: judged.tracks }, budgetMs);
+    return this.#took(step, judged, report, performance.now() - began);
+  }
+
+  /** The same, piece by piece: yields wherever others may have their turn, and is not to be read until it is done. */
+  *pushing(step: Step, budgetMs?: number): Generator<void, Pushed> {
+    let began = performance.now();
+    let solveMs = 0;
+    const judged = this.#judge(step);
+    const going = this.#window.pushing({ reference: judged.reference, tracker: judged.tracks }, budgetMs);
+    let next = going.next();
+    for (; !next.done; next = going.next()) {
+      solveMs += performance.now() - began;
+      yield;
+      began = performance.now();
+    }
+    return this.#took(step, judged, next.value, solveMs + performance.now() - began);
+  }
+
+  #judge(step: Step): JudgedStep {
+    return this.judging?.judge(step) ?? { reference: step.reference, tracks: step.tracks, notJudged: null };
+  }
+
+  #took(step: Step, judged: JudgedStep, report: Report, solveMs: number): Pushed {
     const notJudged = judged.notJudged && addUnpaired(judged, this.#window.glance().properTracks);
     if (notJudged) addNotJudged(this.#notJudged, notJudged);
     this.#drawn = notJudged && drawnObjects(step, judged);
-    const solveMs = performance.now() - began;
     const mark: FrameMark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
     this.#marks.push(mark);
     this.#reference = step.reference.classes ? step.reference : null;

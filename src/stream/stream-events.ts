@@ -17,6 +17,9 @@ export interface Applied {
   history: HistoryEntry[];
 }
 
+/** Nothing has come yet, and there is more to do: others may have their turn. */
+export const UNFINISHED: Applied = { events: [], history: [] };
+
 /** Plain data. */
 export interface StreamEventsState {
   eventCount: number;

@@ -29,7 +29,7 @@ import { admitted, isGeodetic, keepsWindow, type StreamPlan, sceneOf, windowPara
 import type { RunningStream, StreamSnapshot } from './running-stream.js';
 import { type Pushed, Series, type SeriesState, type Unjudged } from './series.js';
 import type { FeedInfo, StreamInfo, WindowView } from './status.js';
-import { type Applied, StreamEvents, type StreamEventsState } from './stream-events.js';
+import { type Applied, StreamEvents, type StreamEventsState, UNFINISHED } from './stream-events.js';
 import { Findings, type FindingsState } from './wiring/findings.js';
 
 export interface StreamOptions extends Omit<SolveOptions, 'budgetMs'> {
@@ -85,6 +85,9 @@ export class Stream implements RunningStream {
   #dimensions: number;
   #position: number;
   #inRecord = false;
+  /** a step that is being solved, and what it threw when somebody else had it finished */
+  #going: Generator<void> | null = null;
+  #thrown: { error: unknown } | null = null;
   #workMs = 0;
 
   constructor(
@@ -189,7 +192,8 @@ export class Stream implements RunningStream {
     if (this.#feeds.isRepeated(record)) return NOTHING;
     this.#events.openRecord(position, record.atMs);
     const outcomes = this.#admit(record);
-    if (record.kind !== 'part' || outcomes.length > 1) return this.#applySteps(record, outcomes);
+    if (record.kind !== 'part' || outcomes.length > 1 || this.#allowance.demanding)
+      return this.#applySteps(record, outcomes);
     // nearly always a part waits for its other half, or completes a step
     if (outcomes.length === 0 && this.#events.isEmpty) return NOTHING;
     if (outcomes.length > 0) this.#process(outcomes[0], record.atMs);
@@ -200,13 +204,36 @@ export class Stream implements RunningStream {
     this.#inRecord = true;
     try {
       for (const outcome of outcomes) {
-        this.#process(outcome, record.atMs);
+        if (outcome.type === 'step' && this.#allowance.demanding) yield* this.#processSlowly(outcome);
+        else this.#process(outcome, record.atMs);
         yield this.#events.drain();
       }
       if (record.kind === 'open' && record.role === 'tracker') this.#openAllSeries(record.tracker!);
       if (!this.#events.isEmpty) yield this.#events.drain();
     } finally {
       this.#inRecord = false;
+    }
+  }
+
+  /** Others have their turn while a heavy step is solved; whoever wants to know what comes of it has it finished. */
+  *#processSlowly(step: Step): Generator<Applied> {
+    this.#findings.step(step);
+    const going = this.#evaluating(step);
+    this.#going = going;
+    while (!going.next().done) yield UNFINISHED;
+    this.#going = null;
+    const thrown = this.#thrown;
+    this.#thrown = null;
+    if (thrown) throw thrown.error;
+  }
+
+  /** What is asked for now is as it is after the step that is being solved. */
+  #finishStep(): void {
+    try {
+      while (this.#going && !this.#going.next().done);
+    } catch (error) {
+      // that is the fault of the record
+      this.#thrown = { error };
     }
   }
 
@@ -319,6 +346,11 @@ export class Stream implements RunningStream {
   }
 
   #evaluate(step: Step): void {
+    for (const _ of this.#evaluating(step));
+  }
+
+  /** Judges a step under every profile; yields where others may have their turn, if the stream is heavy. */
+  *#evaluating(step: Step): Generator<void> {
     const { tracker } = step;
     const companion = this.#companions.of(tracker, () => this.#longestWindow(tracker).length);
     let scores: ScoreReading | null | undefined;
@@ -328,7 +360,8 @@ export class Stream implements RunningStream {
       const series = this.#series.get(keyInStream(tracker, profile));
       if (!series) continue;
       try {
-        const pushed = series.push(step, budgetMs);
+        const { demanding } = this.#allowance;
+        const pushed = demanding ? yield* series.pushing(step, budgetMs) : series.push(step, budgetMs);
         // the same frame under every profile: it is scored once
         if (scores === undefined) scores = companion?.push(step.k, () => this.#longestWindow(tracker)) ?? null;
         const objects = series.drawn ?? { reference: step.reference, tracker: step.tracks };
@@ -503,6 +536,7 @@ export class Stream implements RunningStream {
   }
 
   reports(): ReportEvent[] {
+    this.#finishStep();
     return [...this.#series.values()].flatMap((series): ReportEvent[] => {
       const { tracker, profile, report, mark } = series;
       if (!report || !mark) return [];
@@ -512,6 +546,7 @@ export class Stream implements RunningStream {
   }
 
   window(tracker: string, profile: string): WindowView | undefined {
+    this.#finishStep();
     const series = this.#series.get(keyInStream(tracker, profile));
     if (!series?.report || !series.mark) return undefined;
     const { params, mark, report } = series;
@@ -531,6 +566,7 @@ export class Stream implements RunningStream {
   }
 
   toJSON(): StreamState {
+    this.#finishStep();
     const companions = this.#companions.toJSON();
     return {
       plan: this.#plan,

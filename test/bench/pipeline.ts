@@ -5,8 +5,8 @@
  *   --steps N     frames of each stream in the race against the floor (4000)
  *   --rounds N    rounds of the table by workers (3)
  *   --objects N   objects with ever-new ids in the test of growth (400000; the issue asks for 10000000)
- *   --only NAME   one part: throughput, cores, layers, heavy, readers, memory, recovery or growth
- *   --streams N   streams of the parts about memory and recovery (1000)
+ *   --only NAME   one part: throughput, cores, layers, heavy, latency, readers, memory, recovery or growth
+ *   --streams N   streams of the parts about latency, memory and recovery (1000)
  *   --scene NAME  throughput, or memory, of one scene: calm or crowd
  *   --lived N     frames of a stream before its memory is measured (400: what is kept to examine its wiring is gone by
  *                 then, after 337 frames of a healthy one)
@@ -17,16 +17,10 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import WebSocket from 'ws';
-import type { Frame, Obj } from '../../src/metric/evaluation.js';
-import { randomFrom } from '../kit/random.js';
-import { crowd } from './crowd.js';
-import type { Measured } from './pipeline-server.js';
+import { bodiesOf, Far, type Feed, OBJECTS, openStream, openUnjudged, type SceneName } from './pipeline/ends.js';
+import type { Measured } from './pipeline/server.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -43,220 +37,13 @@ const { values: options } = parseArgs({
   },
 });
 
-const SERVER = fileURLToPath(new URL('./pipeline-server.js', import.meta.url));
-const OBJECTS = 20;
+Far.settings = { streams: { defaults: { scores: { enabled: options.scores } } } };
+
 const WINDOW_FRAMES = 60;
 const STREAMS = 4;
 const ROUNDS = 3;
 /** the compiler needs some ten thousand pushes to settle */
 const WARM_STEPS = 3000;
-const BATCH_FRAMES = 16;
-const CREDIT = 256;
-/** how far one feed of a stream may be ahead of the other */
-const SKEW_FRAMES = 256;
-
-/** A server in a process of its own. */
-class Far {
-  private constructor(
-    readonly child: ChildProcess,
-    readonly url: string,
-    readonly folder: string,
-    /** milliseconds from the start of the process until its port was open, and until everything was recovered */
-    readonly openMs: number,
-    readonly recoveredMs: number,
-  ) {}
-
-  /** Everything in one thread unless `evaluation` says otherwise; in a new folder unless one is given. */
-  static async start(
-    role: 'floor' | 'evaluator',
-    prof = false,
-    evaluation: object = { workers: 0 },
-    other = {},
-    folder = mkdtempSync(join(tmpdir(), 'tgospa-bench-')),
-  ): Promise<Far> {
-    // floor and evaluator alike, as `tgospa` is started
-    const execArgv = ['--expose-gc', '--max-semi-space-size=64', ...(prof ? ['--cpu-prof'] : [])];
-    const settings = { evaluation, streams: { defaults: { scores: { enabled: options.scores } } }, ...other };
-    const began = performance.now();
-    const child = fork(SERVER, [role, join(folder, 'data'), JSON.stringify(settings)], { execArgv });
-    let openMs = 0;
-    for (;;) {
-      const [{ url }] = (await once(child, 'message')) as [{ url?: string }];
-      const ms = performance.now() - began;
-      if (url) return new Far(child, url, folder, openMs, ms);
-      openMs = ms;
-    }
-  }
-
-  reset(): void {
-    this.child.send('reset');
-  }
-
-  async measure(): Promise<Measured> {
-    this.child.send('measure');
-    const [{ measured }] = (await once(this.child, 'message')) as [{ measured: Measured }];
-    return measured;
-  }
-
-  /** Resolves when there were so many reports since the last reset; to measure would collect garbage for a second. */
-  async judged(reports: number): Promise<void> {
-    this.child.send({ judged: reports });
-    await once(this.child, 'message');
-  }
-
-  async heap(): Promise<void> {
-    this.child.send('heap');
-    console.log(await once(this.child, 'message'));
-  }
-
-  /** As a crash: the folder stays. */
-  async kill(): Promise<string> {
-    const gone = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await gone;
-    return this.folder;
-  }
-
-  async stop(): Promise<void> {
-    const gone = once(this.child, 'exit');
-    this.child.disconnect();
-    await gone;
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-}
-
-/** One feed: sends what it is given, within the credit and not far ahead of its sibling. */
-class Feed {
-  sent = 0;
-  acked = 0;
-  sibling: Feed | null = null;
-  #limit = 0;
-  #ended!: () => void;
-  #stored: Array<{ seq: number; resolve: () => void }> = [];
-
-  private constructor(
-    readonly socket: WebSocket,
-    /** JSON of the objects of frame n */
-    readonly bodyOf: (n: number) => string,
-  ) {
-    socket.on('message', (data) => {
-      const message = JSON.parse(String(data));
-      if (message.type === 'ack') this.#acked(message.seq);
-      else if (message.type === 'ended') this.#ended();
-      else if (message.type === 'reject') throw new Error(message.message);
-    });
-  }
-
-  static async open(url: string, stream: string, tracker: string | undefined, bodyOf: Feed['bodyOf']): Promise<Feed> {
-    // the certificate of the TLS row is nobody's
-    const socket = new WebSocket(url, ['tgospa.v1'], { perMessageDeflate: false, rejectUnauthorized: false });
-    await once(socket, 'open');
-    const role = tracker === undefined ? 'reference' : 'tracker';
-    socket.send(JSON.stringify({ type: 'hello', stream, role, tracker, format: 'native' }));
-    const [answer] = await once(socket, 'message');
-    if (!String(answer).includes('"welcome"')) throw new Error(String(answer));
-    return new Feed(socket, bodyOf);
-  }
-
-  /** Sends up to this many frames in all; resolves when they are acked. */
-  sendUpTo(count: number): Promise<void> {
-    this.#limit = count;
-    if (this.acked >= count) return Promise.resolve();
-    const stored = new Promise<void>((resolve) => this.#stored.push({ seq: count, resolve }));
-    this.pump();
-    return stored;
-  }
-
-  end(): Promise<void> {
-    const ended = new Promise<void>((resolve) => {
-      this.#ended = resolve;
-    });
-    this.socket.send('{"type":"end"}');
-    return ended;
-  }
-
-  pump(): void {
-    for (;;) {
-      const room = Math.min(this.#limit, this.acked + CREDIT, (this.sibling?.acked ?? Infinity) + SKEW_FRAMES);
-      const count = Math.min(BATCH_FRAMES, room - this.sent);
-      if (count <= 0 || (count < BATCH_FRAMES && room < this.#limit)) return;
-      const frames: string[] = [];
-      for (let n = 0; n < count; n++) {
-        const seq = ++this.sent;
-        frames.push(`{"seq":${seq},"k":${seq},"objects":${this.bodyOf(seq)}}`);
-      }
-      this.socket.send(`{"type":"frames","frames":[${frames.join(',')}]}`);
-    }
-  }
-
-  #acked(seq: number): void {
-    this.acked = seq;
-    while (this.#stored.length > 0 && this.#stored[0].seq <= seq) this.#stored.shift()!.resolve();
-    this.pump();
-    this.sibling?.pump();
-  }
-}
-
-/** The two feeds of one stream. */
-async function openStream(url: string, stream: string, bodies: Bodies): Promise<Feed[]> {
-  const feeds = [
-    await Feed.open(url, stream, undefined, bodies.reference),
-    await Feed.open(url, stream, 'tracker', bodies.tracker),
-  ];
-  feeds[0].sibling = feeds[1];
-  feeds[1].sibling = feeds[0];
-  return feeds;
-}
-
-/** The same frames as two references: stored, and judged against nobody. */
-const openUnjudged: typeof openStream = async (url, stream, bodies) => [
-  await Feed.open(url, `${stream}-a`, undefined, bodies.reference),
-  await Feed.open(url, `${stream}-b`, undefined, bodies.tracker),
-];
-
-interface Bodies {
-  reference: (n: number) => string;
-  tracker: (n: number) => string;
-}
-
-/** Frames that go round; their text is made before anything is measured. */
-function bodiesOf(scene: SceneName, seed: number): Bodies {
-  const frames = SCENES[scene](seed);
-  const rounded = (_: string, value: unknown) => (typeof value === 'number' ? Math.round(value * 100) / 100 : value);
-  const reference = frames.map((frame) => JSON.stringify(frame.reference, rounded));
-  const tracker = frames.map((frame) => JSON.stringify(frame.tracker, rounded));
-  return { reference: (n) => reference[n % frames.length], tracker: (n) => tracker[n % frames.length] };
-}
-
-const SCENE_FRAMES = 1200;
-type SceneName = 'calm' | 'crowd' | 'detections';
-
-const SCENES: Record<SceneName, (seed: number) => Frame[]> = {
-  /** everybody in a lane of his own, a good tracker that misses three in a hundred */
-  calm: (seed) => {
-    const next = randomFrom(seed);
-    return Array.from({ length: SCENE_FRAMES }, (_, k) => {
-      const reference: Obj[] = [];
-      const tracker: Obj[] = [];
-      for (let lane = 0; lane < OBJECTS; lane++) {
-        const walked = k + 13 * lane;
-        const id = `${lane}-${Math.floor(walked / 200)}`;
-        const [left, top] = [(walked % 200) * 5, lane * 120];
-        reference.push({ id, box: [left, top, 40, 100] });
-        if (next() < 0.97) tracker.push({ id, box: [left + 6 * next() - 3, top + 8 * next() - 4, 40, 100] });
-      }
-      return { reference, tracker };
-    });
-  },
-  /** people overlap, tracks break, swap and are invented */
-  crowd: (seed) => crowd(OBJECTS, SCENE_FRAMES, seed),
-  /** the same, from a detector that gives every detection a name of its own: the hardest there is */
-  detections: (seed) =>
-    crowd(OBJECTS, SCENE_FRAMES, seed).map(({ reference, tracker }, k) => ({
-      reference,
-      tracker: tracker.map((object, n) => ({ ...object, id: `${k}-${n}` })),
-    })),
-};
 
 const sendAll = (streams: Feed[][], count: number) =>
   Promise.all(streams.flatMap((feeds) => feeds.map((feed) => feed.sendUpTo(count))));
@@ -425,8 +212,8 @@ const HEAVY_FRAMES_PER_SECOND = 25;
 const LIGHT_STREAMS = 20;
 
 /** One stream whose solves are heavy, at the pace of a camera, among light ones: what do the others feel? */
-async function heavyAmongLight(evaluation: object, withHeavy = true) {
-  const far = await Far.start('evaluator', false, evaluation);
+async function heavyAmongLight(workers: number, withHeavy: boolean) {
+  const far = await Far.start('evaluator', false, { workers });
   const light: Feed[][] = [];
   for (let n = 0; n < LIGHT_STREAMS; n++) light.push(await openStream(far.url, `stream-${n}`, bodiesOf('calm', n)));
   await sendAll(light, Math.ceil(WARM_STEPS / 2));
@@ -446,20 +233,49 @@ async function heavyAmongLight(evaluation: object, withHeavy = true) {
 }
 
 async function heavy() {
-  const rows = {
-    'nowhere, no workers': await heavyAmongLight({ workers: 0 }, false),
-    'in the main thread': await heavyAmongLight({ workers: 0 }),
-    'nowhere, one worker': await heavyAmongLight({ workers: 1 }, false),
-    'in the one worker': await heavyAmongLight({ workers: 1 }),
-    'in one of two workers': await heavyAmongLight({ workers: 2 }),
-  };
+  const rows: Record<string, object> = {};
+  const results: Record<string, object> = {};
+  for (const workers of [0, 1]) {
+    const without = await heavyAmongLight(workers, false);
+    const beside = await heavyAmongLight(workers, true);
+    const ratio = beside.latencyMs.p99 / without.latencyMs.p99;
+    const { p50, p99 } = beside.heavyMs;
+    rows[`${workers} workers, without it`] = steadyColumns(without);
+    rows[`${workers} workers, beside it`] = {
+      ...steadyColumns(beside),
+      'p99 to that without': ratio.toFixed(2),
+      'its own p50 ms': p50.toFixed(1),
+      'its own p99 ms': p99.toFixed(1),
+    };
+    results[`${workers} workers`] = { without, beside, ratio };
+  }
   console.log(
     `\none heavy stream (detections of a crowd without identities, ${HEAVY_FRAMES_PER_SECOND} frames/s) beside ${LIGHT_STREAMS} light ` +
-      `ones (${STEADY_FRAMES_PER_SECOND} frames/s of both feeds): what the light ones feel`,
+      `ones (${STEADY_FRAMES_PER_SECOND} frames/s of both feeds): what the light ones feel (at most 3 times)`,
   );
-  console.table(
-    Object.fromEntries(Object.entries(rows).map(([where, steady]) => [`heavy ${where}`, steadyColumns(steady)])),
+  console.table(rows);
+  return results;
+}
+
+/** How late reports are in many streams, of which none is heavy. */
+async function latency() {
+  const streamCount = Number(options.streams);
+  const bodies = [1, 2, 3, 4].map((seed) => bodiesOf('calm', seed));
+  const rows: Record<string, Awaited<ReturnType<typeof steadyLoad>>> = {};
+  for (const workers of [0, 1]) {
+    const far = await Far.start('evaluator', false, { workers });
+    const streams: Feed[][] = [];
+    for (let n = 0; n < streamCount; n++) streams.push(await openStream(far.url, `stream-${n}`, bodies[n % 4]));
+    for (let first = 0; first < streamCount; first += FILLED_TOGETHER)
+      await sendAll(streams.slice(first, first + FILLED_TOGETHER), WINDOW_FRAMES);
+    await far.judged(streamCount * WINDOW_FRAMES);
+    rows[`${workers} workers`] = await steadyLoad(far, streams);
+    await far.stop();
+  }
+  console.log(
+    `\nlatency of ${STEADY_FRAMES_PER_SECOND} frames/s of both feeds over ${streamCount} streams (p99 at most 15 ms)`,
   );
+  console.table(Object.fromEntries(Object.entries(rows).map(([workers, row]) => [workers, steadyColumns(row)])));
   return rows;
 }
 
@@ -489,7 +305,7 @@ const LIVED_FRAMES = Number(options.lived);
 /** more at once would be a test of the log's queue */
 const FILLED_TOGETHER = 50;
 const STEADY_FRAMES_PER_SECOND = 300;
-const STEADY_SECONDS = 5;
+const STEADY_SECONDS = 10;
 
 /** Frames of all streams one by one, evenly in time, as cameras send them. */
 async function steadyLoad(far: Far, streams: Feed[][]) {
@@ -503,8 +319,8 @@ async function steadyLoad(far: Far, streams: Feed[][]) {
     await new Promise((resolve) => setImmediate(resolve));
   }
   await Promise.all(streams.flat().map((feed) => feed.sendUpTo(feed.sent)));
-  const { latencyMs, loopDelayMs, cpuSeconds } = await far.measure();
-  return { latencyMs, loopDelayMs, load: cpuSeconds / ((performance.now() - began) / 1000) };
+  const { latencyMs, heavyMs, loopDelayMs, cpuSeconds } = await far.measure();
+  return { latencyMs, heavyMs, loopDelayMs, load: cpuSeconds / ((performance.now() - began) / 1000) };
 }
 
 const steadyColumns = ({ latencyMs, loopDelayMs, load }: Awaited<ReturnType<typeof steadyLoad>>) => ({
@@ -608,7 +424,7 @@ async function growth() {
 const READERS = 500;
 const READERS_MS = 6000;
 const LIGHT_EVERY_MS = 50;
-const READER = fileURLToPath(new URL('./pipeline-readers.js', import.meta.url));
+const READER = fileURLToPath(new URL('./pipeline/readers.js', import.meta.url));
 
 /** Four streams at full speed and a light one, while so many read everything. */
 async function readAlong(readers: number, kind = 'alike') {
@@ -677,7 +493,7 @@ async function readers() {
   return { alone, read, ratio, mixed, mixedRatio };
 }
 
-const parts = { throughput, cores, layers, heavy, readers, memory, recovery, growth };
+const parts = { throughput, cores, layers, heavy, latency, readers, memory, recovery, growth };
 const results: Record<string, unknown> = {};
 for (const [name, part] of Object.entries(parts))
   if (options.only === undefined || options.only === name) results[name] = await part();

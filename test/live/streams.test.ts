@@ -33,7 +33,7 @@ interface StoredData {
   records?: Stored[];
 }
 
-function start(dir: string, stored: StoredData = {}, sliceMs = config.evaluation.sliceMs) {
+function start(dir: string, stored: StoredData = {}, evaluation: Partial<typeof config.evaluation> = {}) {
   const marks: string[] = [];
   const errors: string[] = [];
   const applied: LogRecord[] = [];
@@ -45,7 +45,7 @@ function start(dir: string, stored: StoredData = {}, sliceMs = config.evaluation
     yield* (stored.records ?? []).filter(({ position }) => position > after && position <= upTo);
   };
   const streams = new Streams({
-    evaluation: { ...config.evaluation, sliceMs },
+    evaluation: { ...config.evaluation, ...evaluation },
     log: { saveSnapshot, snapshotOf: async () => stored.snapshot, recordsOf },
     quarantine: new Quarantine(new DataFolder(dir), logger),
     mark: { at() {} },
@@ -95,7 +95,7 @@ describe('streams', () => {
     const broken = { ...tick(), kind: 'part', role: 'tracker', tracker: null } as unknown as LogRecord;
     const records = [hello(), broken, tick(), tick()];
     const stored = records.map((record, n) => ({ position: 11 + n, record }));
-    const { streams, published } = start(dir, { records: stored }, 0);
+    const { streams, published } = start(dir, { records: stored }, { sliceMs: 0 });
     for (const _ of streams.apply(streams.enqueue(11, records)));
     while (published.at(-1)?.position !== 14) await turn();
     assert.equal(streams.get('s')!.info().restoring, undefined);
@@ -121,5 +121,45 @@ describe('streams', () => {
     Object.defineProperty(streams.get('s'), 'share', { value: 1 });
     const groups = [...streams.apply(streams.enqueue(12, [tick(), tick()]))];
     assert.equal(groups.filter((group) => group === OTHERS_FIRST).length, 2);
+  });
+
+  it('apply records of others between two pieces of a heavy one, and it comes out the same', () => {
+    const [alone, among] = [false, true].map((hasOthers) => {
+      const { streams } = start(dir, {}, { sliceMs: 0, heavyMs: 0 });
+      const told: string[] = [];
+      const ids = ['a', 'b', 'c'];
+      let position = 10;
+      const apply = (...records: object[]) => {
+        const waiting = streams.enqueue(position + 1, records as LogRecord[]);
+        position += records.length;
+        const others: string[] = [];
+        for (const group of streams.apply(waiting)) {
+          for (const event of group) told.push(JSON.stringify({ ...event, solveMs: 0 }));
+          // after the first piece of a heavy record all who came before it have been applied
+          if (group.some(({ type }) => type === 'report')) assert.ok(others.length === 0 || streams.get(others[0]));
+          if (!hasOthers || group !== OTHERS_FIRST) continue;
+          others.push(`s${++position}`);
+          streams.enqueue(position, [{ ...hello(), stream: others.at(-1)! }]);
+        }
+        return others.length;
+      };
+      apply(hello(), { ...hello(), role: 'tracker', tracker: 'y' });
+      let most = 0;
+      for (let k = 1; k <= 9; k++) {
+        const partAt = (shift: number) => {
+          const coordinates = ids.flatMap((_, n) => [40 * n + shift, 0, 100, 90]);
+          return { seq: k, k, objects: { shape: 'box', stride: 4, ids, coordinates } };
+        };
+        const one = { kind: 'part', stream: 's', atMs: START_MS + 100 * k };
+        apply({ ...one, role: 'reference', tracker: null, part: partAt(k) });
+        most = Math.max(most, apply({ ...one, role: 'tracker', tracker: 'y', part: partAt(3 * k) }));
+        assert.deepEqual([streams.unapplied, streams.appliedPosition], [0, position]);
+      }
+      // before and behind each piece
+      assert.ok(!hasOthers || most >= 3, `${most} others`);
+      return told;
+    });
+    assert.ok(alone.length >= 9);
+    assert.deepEqual(among, alone);
   });
 });

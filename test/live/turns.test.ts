@@ -92,4 +92,27 @@ describe('turns', () => {
     }
     assert.deepEqual(order, [1, 5, 6, 7, 8, 9, 10, 11, 12, 2, 3, 4]);
   });
+
+  it('give out a record that is not done yet once more, when all others that wait have had their turn', () => {
+    const turns = new Turns();
+    turns.add(part('heavy', 1));
+    turns.add(part('heavy', 2));
+    turns.add(part('light', 3));
+    const order: number[][] = [];
+    for (const { position } of turns) {
+      order.push([position, turns.firstPosition]);
+      if (order.length < 4 && position === 1) {
+        if (order.length === 1) turns.add(part('other', 4));
+        turns.again();
+      }
+    }
+    assert.deepEqual(order, [
+      [1, 1],
+      [3, 1],
+      [4, 1],
+      [1, 1],
+      [2, 2],
+    ]);
+    assert.equal(turns.firstPosition, Number.POSITIVE_INFINITY);
+  });
 });

@@ -191,6 +191,34 @@ describe('a report', () => {
     });
   });
 
+  it('piece by piece is the same, whatever is solved between two pieces, and read before or meanwhile', () => {
+    const told = ({ newest, perFrame, ...rest }: Report) => ({ ...rest, newest: { ...newest }, perFrame });
+    for (let seed = 1; seed <= drawn(10); seed++) {
+      const { frames, params: own } = randomCase(seed, { frameCount: 24 });
+      // hardly anything is for the frontier: components, one after the other
+      const options = { frontierMax: seed % 3 };
+      const [whole, ...divided] = [0, 1, 2].map(() => new SlidingWindow({ ...own, windowFrames: 7 }, options));
+      let before: Report[] = [];
+      let pieces = 0;
+      for (const [k, frame] of frames.entries()) {
+        const last = before[0] && { ...before[0].newest };
+        const going = divided.map((window) => window.pushing(frame));
+        const reports: Report[] = [];
+        for (let n = 0; reports.filter(Boolean).length < 2; n = 1 - n) {
+          const next = going[n].next();
+          if (next.done && next.value) reports[n] = next.value;
+          else pieces++;
+          if (before[n] && pieces % 5 === 0) assert.deepEqual({ ...before[n].newest }, last, `seed ${seed}, push ${k}`);
+        }
+        const expected = whole.push(frame);
+        for (const report of reports) assert.deepEqual(told(report), told(expected), `seed ${seed}, push ${k}`);
+        before = reports;
+      }
+      assert.ok(pieces >= 2 * frames.length, `${pieces} pieces`);
+      for (const window of divided) assert.deepEqual(window.toJSON(), whole.toJSON(), `seed ${seed}`);
+    }
+  });
+
   it('is not possible after the end', () => {
     const window = new SlidingWindow({ ...params, windowFrames: 3 });
     window.end();

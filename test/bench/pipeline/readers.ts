@@ -1,5 +1,5 @@
 /**
- * Readers of /v1/live in a process of their own: `pipeline-readers URL COUNT [mixed]`; they count what they get and
+ * Readers of /v1/live in a process of their own: `readers URL COUNT [mixed]`; they count what they get and
  * look at nothing. All read everything; mixed, some want the objects too, some one report in 100 ms, some one stream,
  * and some stop reading.
  */
