@@ -22,12 +22,21 @@ const ROOM = 64;
 const WHOLE = 2;
 const WHOLE_MAX = 2 ** 31;
 /** the others are told as they are: the page shows them beside /metrics; the sign of a distance says if it is proven */
-const COSTS = COLUMNS.length - WHOLE - 1;
+const FIGURES = 2;
+/** costs that are counts times a price, mostly: a few values come again and again, and a row tells which ones */
+const COUNTED = COLUMNS.length - WHOLE - FIGURES - 1;
+/** so many values are looked through, the newest first; and so many that no row has any more are no trouble */
+const VALUES_SOUGHT = 96;
+const VALUES_SPARE = 64;
 
 class Trend implements SeriesEntry {
   #room = 0;
   #whole = new Int32Array(0);
-  #costs = new Float64Array(0);
+  #figures = new Float64Array(0);
+  #counted: Uint16Array | Uint32Array;
+  #values: number[] = [];
+  /** with so many, those are dropped that no row has */
+  #valuesMax = VALUES_SPARE;
   /** what the whole numbers of a row are told from */
   readonly #base: [k: number, atMs: number] = [0, 0];
   /** rows written so far */
@@ -36,7 +45,9 @@ class Trend implements SeriesEntry {
   constructor(
     readonly series: SeriesId,
     readonly framesMax: number,
-  ) {}
+  ) {
+    this.#counted = new (withSpare(COUNTED * framesMax) < 2 ** 16 ? Uint16Array : Uint32Array)(0);
+  }
 
   push({ k, receivedMs, report }: ReportEvent): void {
     const { cost, distance, exact } = report;
@@ -50,15 +61,37 @@ class Trend implements SeriesEntry {
     const row = this.#count % this.#room;
     this.#whole[row * WHOLE] = k - this.#base[0];
     this.#whole[row * WHOLE + 1] = receivedMs - this.#base[1];
-    const costs = this.#costs;
-    let at = row * COSTS;
-    // in the order of COLUMNS, but for the last
-    costs[at++] = exact ? distance : -distance;
-    costs[at++] = cost.localization;
-    costs[at++] = cost.missed;
-    costs[at++] = cost.false;
-    costs[at] = cost.switch;
+    this.#figures[row * FIGURES] = exact ? distance : -distance;
+    this.#figures[row * FIGURES + 1] = cost.localization;
+    const at = row * COUNTED;
+    // in the order of COLUMNS
+    this.#counted[at] = this.#valueAt(cost.missed);
+    this.#counted[at + 1] = this.#valueAt(cost.false);
+    this.#counted[at + 2] = this.#valueAt(cost.switch);
     this.#count++;
+    if (this.#values.length > this.#valuesMax) this.#dropValues();
+  }
+
+  /** The place of a value, which may have several. */
+  #valueAt(value: number): number {
+    const values = this.#values;
+    const end = Math.max(0, values.length - VALUES_SOUGHT);
+    for (let n = values.length - 1; n >= end; n--) if (values[n] === value) return n;
+    return values.push(value) - 1;
+  }
+
+  /** Values of rows that are gone go as well. */
+  #dropValues(): void {
+    const [values, counted] = [this.#values, this.#counted];
+    const places = new Map<number, number>();
+    const used = Math.min(this.#count, this.#room) * COUNTED;
+    for (let at = 0; at < used; at++) {
+      const value = values[counted[at]];
+      if (!places.has(value)) places.set(value, places.size);
+      counted[at] = places.get(value)!;
+    }
+    this.#values = [...places.keys()];
+    this.#valuesMax = withSpare(this.#values.length);
   }
 
   #wholeAt(row: number, column: number): number {
@@ -94,11 +127,10 @@ class Trend implements SeriesEntry {
 
   #grow(): void {
     this.#room = Math.min(this.#room + ROOM, this.framesMax);
-    const [whole, costs] = [this.#whole, this.#costs];
-    this.#whole = new Int32Array(this.#room * WHOLE);
-    this.#whole.set(whole);
-    this.#costs = new Float64Array(this.#room * COSTS);
-    this.#costs.set(costs);
+    this.#whole = grown(this.#whole, new Int32Array(this.#room * WHOLE));
+    this.#figures = grown(this.#figures, new Float64Array(this.#room * FIGURES));
+    const Counted = this.#counted.constructor as Uint32ArrayConstructor;
+    this.#counted = grown(this.#counted, new Counted(this.#room * COUNTED));
   }
 
   /** At most so many points, evenly apart, the newest among them. */
@@ -107,15 +139,25 @@ class Trend implements SeriesEntry {
     const stride = Math.max(1, Math.ceil(size / points));
     const view = Object.fromEntries(COLUMNS.map((column) => [column, [] as number[]])) as Record<Column, number[]>;
     for (let row = this.#count - size + ((size - 1) % stride); row < this.#count; row += stride) {
-      const at = (row % this.#room) * COSTS;
+      const at = row % this.#room;
       for (let c = 0; c < WHOLE; c++) view[COLUMNS[c]].push(this.#wholeAt(row, c));
-      for (let c = 0; c < COSTS; c++) view[COLUMNS[WHOLE + c]].push(this.#costs[at + c]);
-      const distance = view.distance.pop()!;
+      for (let c = 0; c < COUNTED; c++)
+        view[COLUMNS[WHOLE + FIGURES + c]].push(this.#values[this.#counted[at * COUNTED + c]]);
+      const distance = this.#figures[at * FIGURES];
+      view.localization.push(this.#figures[at * FIGURES + 1]);
       view.distance.push(Math.abs(distance));
       view.exact.push(distance < 0 || Object.is(distance, -0) ? 0 : 1);
     }
     return { ...this.series, ...view };
   }
+}
+
+/** How many values there may be where rows had so many. */
+const withSpare = (values: number) => 2 * values + VALUES_SPARE;
+
+function grown<T extends Int32Array | Float64Array | Uint16Array | Uint32Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
 }
 
 export class Trends {

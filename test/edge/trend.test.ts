@@ -75,6 +75,32 @@ describe('trend', () => {
     }
   });
 
+  it('tells costs that come again and again, and others, as they are', () => {
+    for (const kinds of [1, 5, 40, 200, 5000]) {
+      const trends = new Trends(300, 10);
+      const costOf = (k: number) => ({
+        localization: k,
+        missed: (k % kinds) / 3,
+        false: (k % 7) / 9,
+        switch: 0,
+        total: 1,
+      });
+      for (let k = 1; k <= 2500; k++) {
+        trends.observe(report(k, { report: fakeReport({ cost: costOf(k), distance: 1 }) }));
+        if (k % 97 > 0) continue;
+        const [view] = trends.list(all, 300);
+        view.k.forEach((at, n) => {
+          const { missed, false: falses, switch: switches } = costOf(at);
+          assert.deepEqual(
+            [view.missed[n], view.false[n], view.switch[n]],
+            [missed, falses, switches],
+            `${kinds}, ${k}`,
+          );
+        });
+      }
+    }
+  });
+
   it('keeps at most so many frames, the newest, however many come', () => {
     for (const count of [63, 64, 65, 99, 100, 101, 250]) {
       const [{ k, missed }] = board(100, count).list(all, 1000);
