@@ -59,9 +59,8 @@ export class Solver implements WindowListener {
   private readonly loose = new Set<Edge>();
   /** components that the frontier tries again in this solve */
   private readonly given: Component[] = [];
-  /** those that are still to be solved in it, and whether those with a fractional optimum were tried again */
+  /** those that are still to be solved in it */
   private readonly stale: Component[] = [];
-  private retried = false;
   private readonly perhapsIsolated: Edge[] = [];
   /** frames of which the engines do not know all pairs */
   private readonly thinned = new Set<number>();
@@ -97,7 +96,7 @@ export class Solver implements WindowListener {
       places: { edge: [], trajectory: [] },
       matchings: this.matchings,
       fractional: settings.exactness === 'force' ? 'force' : settings.solver === 'lp' ? 'report' : 'search',
-      chooseAmong: (layers, budget) => chooseAmong(layers, contents.changeQuanta, budget),
+      chooseAmong: (layers, prospects, budget) => chooseAmong(layers, prospects, contents.changeQuanta, budget),
       simplex: simplexNow,
     };
     const byFrontier = settings.solver === 'auto' && !contents.weighted && !contents.framewise;
@@ -333,17 +332,12 @@ export class Solver implements WindowListener {
     this.spendEntered(budget);
     this.cutWork = this.looseWork;
     this.collectStale(budget);
-    this.retried = false;
   }
 
   solveNext(budget: Budget): boolean {
     const next = this.stale.pop();
     if (next) next.solve(budget);
-    // what is empty costs nothing, in a push that has next to nothing to do
-    if (this.stale.length > 0 || this.components.size === 0) return this.stale.length > 0;
-    if (this.retried || !this.frontier) return false;
-    this.retried = true;
-    return this.retryFractional(this.frontier, budget);
+    return this.stale.length > 0;
   }
 
   conclude(): void {
@@ -392,23 +386,6 @@ export class Solver implements WindowListener {
     // there is always time for an answer
     for (const { cellCount } of this.stale) budget.spend(ANSWER_WORK * cellCount);
     this.stale.reverse();
-  }
-
-  /**
-   * What has a fractional optimum may be small enough for the frontier by now, as it would be from scratch; whether
-   * there is something to solve because of it.
-   */
-  private retryFractional(frontier: Frontier, budget: Budget): boolean {
-    let given = false;
-    for (const component of this.components) {
-      if (!component.relaxed || component.since === this.contents.newestNumber) continue;
-      this.giveBack(component);
-      given = true;
-    }
-    if (!given) return false;
-    this.advance(frontier, budget);
-    this.collectStale(budget);
-    return this.stale.length > 0;
   }
 
   private advance(frontier: Frontier, budget: Budget): void {

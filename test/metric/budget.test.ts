@@ -91,7 +91,7 @@ describe('a push that is out of time', () => {
 
   it('does so where everything ties', () => {
     let open = 0;
-    for (let seed = 500; seed < 500 + drawn(30); seed++) {
+    for (let seed = 500; seed < 500 + drawn(40); seed++) {
       const { frames, params, windowFrames } = quarry(seed);
       open += cutAtRandom(frames.slice(0, 25), params, windowFrames, seed);
     }

@@ -4,17 +4,22 @@
  */
 
 import type { Budget } from '../window/budget.js';
-import type { FramePairs } from '../window/frame-record.js';
+import type { FramePairs, Prospects } from '../window/choice.js';
 import { Frontier } from './frontier.js';
 
 /** states of a knot */
-const STATES_MAX = 4096;
+const STATES_MAX = 2 ** 15;
 
 /**
  * Of some pairs of each frame those that are assigned in the best sequence, by pair, at `h` for half a switch; null
  * when there are too many states. Everything else in the frames stays as it is.
  */
-export function chooseAmong(layers: readonly FramePairs[], h: number, budget: Budget): Uint8Array[] | null {
+export function chooseAmong(
+  layers: readonly FramePairs[],
+  prospects: Prospects,
+  h: number,
+  budget: Budget,
+): Uint8Array[] | null {
   const frontier = new Frontier(
     h,
     STATES_MAX,
@@ -22,6 +27,7 @@ export function chooseAmong(layers: readonly FramePairs[], h: number, budget: Bu
     () => {},
     () => false,
     (number) => layers.find(({ frame }) => frame.number === number)!.frame,
+    prospects,
   );
   const before = layers.map(({ frame }) => frame.assignment());
   const annexes = setAside(layers);

@@ -24,6 +24,7 @@
 
 import { Basket } from '../window/basket.js';
 import type { Budget } from '../window/budget.js';
+import type { Prospects } from '../window/choice.js';
 import { type FrameRecord, lonePairs } from '../window/frame-record.js';
 import type { Edge, Trajectory } from '../window/trajectory.js';
 import {
@@ -88,6 +89,8 @@ export class Frontier {
     private readonly isForeign: (edge: Edge) => boolean,
     /** the window's frames by number */
     private readonly frameOf: FrameOf,
+    /** what is known of later frames where an optimum is chosen among several */
+    private readonly prospects: Prospects | null = null,
   ) {}
 
   /** A solve begins. */
@@ -407,7 +410,7 @@ export class Frontier {
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
   private work(frame: FrameRecord, work: FrameWork, pairs: readonly number[]): Decision {
     const { truths, tracks, inputs, endCount, stamp } = gather(frame, pairs);
-    knot.under(this.h, this.statesMax, this.budget!).begin(frame, pairs, inputs, truths, tracks);
+    knot.under(this.h, this.statesMax, this.budget!, this.prospects).begin(frame, pairs, inputs, truths, tracks);
     knot.work();
     this.charge(truths, knot.moves);
     if (knot.overflow) for (const { trajectory } of truths) this.overflow.push(trajectory);

@@ -7,14 +7,18 @@
  */
 
 import type { Budget } from '../window/budget.js';
+import type { Prospects } from '../window/choice.js';
 import type { FrameRecord } from '../window/frame-record.js';
 import { type Candidates, FREE, FRESH, NO_INPUTS, type Participant, trackOf, truthOf, WORTH } from './candidates.js';
+import { Hopes } from './hopes.js';
 import { StateTable } from './state-table.js';
 
 /** moves tried in one knot, per state that may be met */
 const MOVES_PER_STATE_MAX = 16;
 /** work of a move, where that of comparing two states is 1 */
 const MOVE_WORK = 4;
+/** states that each is compared with, where those without hope are dropped already */
+const HOPEFUL_COMPARED_MAX = 16;
 /** knots with at most so many moves are worked even when the time is up */
 const SMALL_MOVES_MAX = 32;
 
@@ -56,13 +60,16 @@ export class Knot {
   private rank = new Float64Array(16);
   private seen = new Uint8Array(16);
   private budget: Budget | null = null;
+  private readonly hopes = new Hopes();
+  private prospects: Prospects | null = null;
   /** price of half a switch, and the most states that may be met */
   private h = 0.5;
   private statesMax = 0;
 
   /** Sets what the next knots are worked under. */
-  under(h: number, statesMax: number, budget: Budget): this {
+  under(h: number, statesMax: number, budget: Budget, prospects: Prospects | null): this {
     this.h = h;
+    this.prospects = prospects;
     this.statesMax = statesMax;
     this.budget = budget;
     return this;
@@ -85,6 +92,7 @@ export class Knot {
     this.size = truths.length + tracks.length;
     this.overflow = false;
     this.number = frame.number;
+    if (this.prospects !== null) this.hopes.begin(this.prospects, this.number, truths, tracks);
     this.reserveMembers();
     this.reservePairs();
     for (let p = 0; p < pairs.length; p++) {
@@ -137,7 +145,7 @@ export class Knot {
   /** Keeps nothing alive that it was made of. */
   end(): void {
     this.inputs = NO_INPUTS;
-    this.budget = null;
+    this.budget = this.prospects = null;
   }
 
   private holds(row: number, p: number): boolean {
@@ -338,6 +346,7 @@ export class Knot {
       value += benefit[p];
       rank += this.rank[p];
     }
+    if (this.prospects !== null && !this.hopes.hasHope(next, value)) return;
     worth[0] = value;
     worth[1] = originWorth[1] + halves * this.number;
     worth[2] = originWorth[2] + rank;
@@ -361,16 +370,20 @@ export class Knot {
     this.keep(0);
     if (states.count === 1) return;
     const order = states.byValue();
+    const hopeful = this.prospects === null ? states.count : this.hopes.select(states, order);
     if (states.count > this.kept.length) this.kept = new Int32Array(2 * states.count);
     const { kept } = this;
+    // those that have hope are worth much the same: hardly one covers another
+    const comparedMax = this.prospects === null ? states.count : HOPEFUL_COMPARED_MAX;
     let count = 1;
     kept[0] = order[0];
-    for (let at = 1; at < states.count; at++) {
+    for (let at = 1; at < hopeful; at++) {
       const s = order[at];
       let covered = false;
-      for (let k = 0; k < count && !covered; k++) covered = this.covers(kept[k], s);
+      const compared = Math.min(count, comparedMax);
+      for (let k = 0; k < compared && !covered; k++) covered = this.covers(kept[k], s);
       if (!covered) kept[count++] = s;
-      if (budget!.spend(count) && this.stoppable) {
+      if (budget!.spend(compared) && this.stoppable) {
         this.overflow = true;
         this.keep(order[0]);
         return;

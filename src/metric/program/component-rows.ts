@@ -62,7 +62,7 @@ export class ComponentRows {
 
   constructor(
     protected readonly contents: WindowContents,
-    private readonly places: Places,
+    protected readonly places: Places,
     given: readonly Edge[],
   ) {
     const truths = this.different(given, ({ truth }) => truth);

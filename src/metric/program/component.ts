@@ -9,16 +9,17 @@
  */
 
 import type { Budget } from '../window/budget.js';
+import type { FramePairs, Prospects } from '../window/choice.js';
 import type { WindowContents } from '../window/contents.js';
-import type { FramePairs, FrameRecord } from '../window/frame-record.js';
+import type { FrameRecord } from '../window/frame-record.js';
+import { QUANTA } from '../window/quanta.js';
 import type { Edge } from '../window/trajectory.js';
 import { ComponentRows, LP_UNIT, type Places } from './component-rows.js';
 import type { Matrix } from './layers.js';
 import { type LpSolution, weightsValue } from './linear-program.js';
 import { PriceProof } from './price-proof.js';
-import { BASIS_UNKNOWN } from './reduced-program.js';
 import type { Simplex } from './simplex.js';
-import { TieBreak } from './tie-break.js';
+import { TieBreak, type Ties } from './tie-break.js';
 import { ROWS_PER_PIVOT } from './warm-program.js';
 
 export type EngineName = 'isolated' | 'simplex' | 'branch' | 'open';
@@ -48,7 +49,11 @@ export interface ProgramContext {
    * Of each layer the pairs that are assigned in the optimum that is always chosen, by pair, where only some may be;
    * null when there are too many ways
    */
-  readonly chooseAmong: (layers: readonly FramePairs[], budget: Budget) => readonly Uint8Array[] | null;
+  readonly chooseAmong: (
+    layers: readonly FramePairs[],
+    prospects: Prospects,
+    budget: Budget,
+  ) => readonly Uint8Array[] | null;
   /** null where HiGHS is not loaded */
   readonly simplex: () => Simplex | null;
 }
@@ -57,10 +62,14 @@ export interface ProgramContext {
 const PROOF_WORK = 1 / 16;
 const PROGRAM_WORK = 1;
 const PIVOT_WORK = 128;
-/** of looking at one edge in one layer where simplex begins with nothing */
-const FULL_SOLVE_WORK = 32;
 /** the most that is spent on the choice between optima */
 const CHOICE_WORK = 2 ** 20;
+/** how far below the bound the best assignment is looked for at first, in quanta */
+const FIRST_GAP = QUANTA / 64;
+/** up to which gap it is looked for before simplex is asked, and with how much work, for each edge in each layer */
+const NEAR_GAP = 2 * QUANTA;
+const NEAR_WORK = 4;
+const NEAR_WORK_MIN = 1024;
 /** of a node of branch and bound */
 const NODE_WORK = 1024;
 const NODES_MAX = 2 ** 31 - 1;
@@ -140,9 +149,23 @@ export class Component extends ComponentRows {
     this.changedFrom = this.known && !this.contents.weighted ? firstNew : head;
     this.goOn(firstNew);
     this.known = true;
-    const proven = this.proves(budget) || this.provesAnew(budget);
-    if (proven) this.chooseAmongEqual(this.proof.gap, budget);
-    return proven;
+    if (!this.proves(budget) && !this.provesAnew(budget)) return this.isNear(budget);
+    this.chooseAmongEqual(this.proof.gap, budget);
+    return true;
+  }
+
+  /** Whether the optimum is so near to the bound that it is found there with less work than simplex takes. */
+  private isNear(budget: Budget): boolean {
+    const { gap } = this.proof;
+    const isBest = !this.contents.weighted && this.context.fractional !== 'report';
+    if (!isBest || gap > NEAR_GAP || budget.spent) return false;
+    const part = budget.part(NEAR_WORK * this.cellCount + NEAR_WORK_MIN);
+    const before = this.partnerWeights();
+    const isFound = this.closeIn(gap, part);
+    budget.spend(part.done);
+    if (isFound) this.conclude('simplex', 0);
+    else this.hold(before);
+    return isFound;
   }
 
   private proves(budget: Budget): boolean {
@@ -160,7 +183,7 @@ export class Component extends ComponentRows {
   }
 
   /** An optimum is known, up to a gap: chooses the one that is always chosen. */
-  private chooseAmongEqual(gap: number, budget: Budget, fromNothing = false): void {
+  private chooseAmongEqual(gap: number, budget: Budget): void {
     this.engine = 'simplex';
     this.gap = gap;
     if (this.contents.weighted) return;
@@ -168,21 +191,7 @@ export class Component extends ComponentRows {
     const earned = this.earned();
     // what no other assignment comes near to is the optimum, and so is the best of those that do
     if (!hasChoice || this.breakTies(gap, budget)) this.gap = 0;
-    else {
-      this.gap = Math.max(0, gap - (this.earned() - earned));
-      // a crowd is too dear to be solved twice
-      if (!fromNothing && this.cellCount <= SEARCHED_CELLS_MAX) this.chooseFromNothing(budget);
-    }
-  }
-
-  /** There are more optima than can be looked through: takes one that does not depend on what was solved before. */
-  private chooseFromNothing(budget: Budget): void {
-    const simplex = budget.affords(FULL_SOLVE_WORK * this.cellCount) ? this.affordedSimplex(budget) : null;
-    if (simplex === null) return;
-    for (const statuses of [this.cellStatus, this.flowStatus, this.capacityStatus])
-      this.live(statuses).fill(BASIS_UNKNOWN);
-    const optimum = this.optimum(simplex, budget);
-    if (optimum !== null) this.takeOptimum(simplex, optimum, budget, true);
+    else this.gap = Math.max(0, gap - (this.earned() - earned));
   }
 
   private conclude(engine: EngineName, gap: number): void {
@@ -251,11 +260,11 @@ export class Component extends ComponentRows {
     } else this.takeOptimum(simplex, optimum, budget);
   }
 
-  private takeOptimum(simplex: Simplex, { integral, weights }: LpSolution, budget: Budget, fromNothing = false): void {
+  private takeOptimum(simplex: Simplex, { integral, weights }: LpSolution, budget: Budget): void {
     this.known = integral;
     if (integral) {
       this.take(weights);
-      this.chooseAmongEqual(Math.max(0, this.bound() - this.earned()), budget, fromNothing);
+      this.chooseAmongEqual(Math.max(0, this.bound() - this.earned()), budget);
     } else this.search(simplex, weights, budget);
   }
 
@@ -277,7 +286,8 @@ export class Component extends ComponentRows {
   private search(simplex: Simplex, weights: Float64Array, budget: Budget): void {
     this.take(weights);
     const gap = Math.max(0, this.bound() - this.earned());
-    const found = !this.contents.weighted && this.breakTies(gap, budget);
+    const found = !this.contents.weighted && this.closeIn(gap, budget);
+    if (!found) this.take(weights);
     const { fractional } = this.context;
     if (fractional !== 'report') {
       if (found) this.conclude('branch', 0);
@@ -288,16 +298,27 @@ export class Component extends ComponentRows {
     this.relax(simplex, budget, found);
   }
 
+  /** Looks for the best assignment nearer and nearer to the bound: the fewer may be it, the sooner they are through. */
+  private closeIn(gap: number, budget: Budget): boolean {
+    for (let within = FIRST_GAP; ; within *= 16) {
+      const most = Math.min(within, gap);
+      budget.spend(2 * PROOF_WORK * this.cellCount);
+      if (!this.breakTies(most, budget)) return false;
+      if (this.bound() - this.earned() <= most) return true;
+    }
+  }
+
   /** Puts the one that is always chosen in place of an assignment up to a gap below the bound, if it can. */
   private breakTies(gap: number, budget: Budget): boolean {
     const layers = this.layers();
     this.changedFrom = this.stack.head;
     this.proof.center(layers);
-    return !this.ties.hasChoice(layers, gap) || this.chooseAtFrontier(this.ties.mayBeOn(layers, gap), budget);
+    return !this.ties.hasChoice(layers, gap) || this.chooseAtFrontier(this.ties.ties(layers, gap), budget);
   }
 
   /** The frontier chooses among the pairs that may be assigned. */
-  private chooseAtFrontier(mayBeOn: Uint8Array, budget: Budget): boolean {
+  private chooseAtFrontier(ties: Ties, budget: Budget): boolean {
+    const { may: mayBeOn } = ties;
     const { head, size } = this.stack;
     const E = this.edges.length;
     const layers = Array.from({ length: size }, (_, k) => {
@@ -309,7 +330,7 @@ export class Component extends ComponentRows {
       return { frame, pairs: Int32Array.from(pairs).sort() };
     });
     const part = budget.part(CHOICE_WORK);
-    const chosen = this.context.chooseAmong(layers, part);
+    const chosen = this.context.chooseAmong(layers, this.prospects(ties), part);
     budget.spend(part.done);
     if (chosen === null) return false;
     const weights = this.partnerWeights();
@@ -318,6 +339,21 @@ export class Component extends ComponentRows {
         weights[at] = chosen[Math.floor(at / E)][this.pair.values[head * E + at]];
     this.hold(weights);
     return true;
+  }
+
+  private prospects({ held, fresh, spared, slack }: Ties): Prospects {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const X = this.trajectories.length;
+    const layerOf = new Map<number, number>();
+    for (let k = 0; k < size; k++) layerOf.set(this.frameNumber.values[head + k], k);
+    const { edge: places, trajectory: objects } = this.places;
+    return {
+      slack,
+      held: (edge, number) => held[layerOf.get(number)! * E + places[edge.slot]],
+      fresh: (edge, number) => fresh[layerOf.get(number)! * E + places[edge.slot]],
+      spared: ({ slot }, number) => spared[layerOf.get(number)! * X + objects[slot]],
+    };
   }
 
   /** The LP's optimum, or null when there was no time for it. The prices it leaves are those of its proof. */

@@ -10,8 +10,20 @@
 
 import type { PriceProof, ProofGraph, ProofLayers } from './price-proof.js';
 
-/** quanta: prices are not whole */
+/** quanta: prices are not whole, of one edge and of those that hang together */
 const NOISE = 1;
+const SUM_NOISE = 16;
+
+/** Which edges may be assigned in an optimum, layer by layer, and what prices say of those: see `Prospects`. */
+export interface Ties {
+  /** [layer * edges + edge]: 1 where an optimum may have an edge, of those that hang together with one with a choice */
+  readonly may: Uint8Array;
+  /** [layer * edges + edge], [layer * edges + edge], [layer * objects + object] */
+  readonly held: Float64Array;
+  readonly fresh: Float64Array;
+  readonly spared: Float64Array;
+  readonly slack: number;
+}
 
 // along one edge, work space: the best up to a layer, the edge being assigned there or not, and what it earns there
 // above the prices
@@ -60,31 +72,53 @@ export class TieBreak {
     return false;
   }
 
-  /**
-   * [layer * edges + edge]: 1 where an assignment up to `gap` quanta below the bound may have an edge, of those that
-   * hang together with one that has a choice; the others are what they are.
-   */
-  mayBeOn(layers: ProofLayers, gap: number): Uint8Array {
+  /** What assignments up to `gap` quanta below the bound have to choose from. */
+  ties(layers: ProofLayers, gap: number): Ties {
     this.begin(layers, gap);
     const { truthCount, trackCount, edgeTruth, edgeTrack } = this.graph;
     const E = edgeTruth.length;
+    const X = truthCount + trackCount;
     const may = new Uint8Array(layers.layerCount * E);
-    const group = Int32Array.from({ length: truthCount + trackCount }, (_, x) => x);
+    const [held, fresh] = [new Float64Array(may.length), new Float64Array(may.length)];
+    const ties = { may, held, fresh, spared: new Float64Array(layers.layerCount * X), slack: gap + SUM_NOISE };
+    const group = Int32Array.from({ length: X }, (_, x) => x);
     const groupOf = (x: number): number => {
       let at = x;
       while (group[at] !== at) at = group[at] = group[group[at]];
       return at;
     };
-    const open = new Uint8Array(group.length);
+    const open = new Uint8Array(X);
+    const possible: number[] = [];
     const choosy: number[] = [];
     for (let edge = 0; edge < E; edge++) {
-      if (!this.lookAt(edge, may)) continue;
+      if (!this.lookAt(edge, ties)) {
+        for (let at = edge; at < fresh.length; at += E) fresh[at] = 0;
+        continue;
+      }
+      possible.push(edge);
       group[groupOf(edgeTruth[edge])] = groupOf(truthCount + edgeTrack[edge]);
       if (this.earns) choosy.push(edge);
     }
     for (const edge of choosy) open[groupOf(edgeTruth[edge])] = 1;
     for (let at = 0; at < may.length; at++) may[at] &= open[groupOf(edgeTruth[at % E])];
-    return may;
+    this.spare(ties, possible);
+    return ties;
+  }
+
+  /** Adds up what an object was not paid, and what its edges may earn more while it is fresh. */
+  private spare({ fresh, spared }: Ties, edges: readonly number[]): void {
+    const { truthCount, trackCount, edgeTruth, edgeTrack } = this.graph;
+    const X = truthCount + trackCount;
+    const { firstRow, layerCount, price } = this.layers;
+    const paid = new Float64Array(X);
+    for (let k = 0; k < layerCount; k++) {
+      for (let x = 0; x < X; x++) spared[k * X + x] = paid[x] += price[(firstRow + k) * X + x];
+      for (const edge of edges) {
+        const more = fresh[k * edgeTruth.length + edge];
+        spared[k * X + edgeTruth[edge]] += more;
+        spared[k * X + truthCount + edgeTrack[edge]] += more;
+      }
+    }
   }
 
   private begin(layers: ProofLayers, gap: number): void {
@@ -119,8 +153,8 @@ export class TieBreak {
     return earned <= enough;
   }
 
-  /** Finds the layers in which an edge may be otherwise, and marks those in which it may be assigned, if any. */
-  private lookAt(edge: number, may: Uint8Array | null = null): boolean {
+  /** Finds the layers in which an edge may be otherwise, and tells what may be of it, if anybody asks. */
+  private lookAt(edge: number, ties: Ties | null = null): boolean {
     const { firstRow, layerCount, partner, changeCost, benefit, price } = this.layers;
     const { truthCount: n, trackCount, edgeTruth, edgeTrack } = this.graph;
     const E = edgeTruth.length;
@@ -128,6 +162,7 @@ export class TieBreak {
     const track = n + edgeTrack[edge];
     let on = 0;
     let off = 0;
+    let always = 0;
     for (let k = 0; k < layerCount; k++) {
       const h = k === 0 ? 0 : changeCost[firstRow + k];
       const joined = Math.max(on, off - h);
@@ -135,6 +170,7 @@ export class TieBreak {
       const first = (firstRow + k) * (n + trackCount);
       reduced[k] = benefit[(firstRow + k) * E + edge] - price[first + truth] - price[first + track];
       on = joined + reduced[k];
+      always += reduced[k];
       onUpTo[k] = on;
       offUpTo[k] = off;
     }
@@ -152,7 +188,12 @@ export class TieBreak {
       }
       if (isOn || mayBeOther) {
         isSomewhere = true;
-        if (may) may[k * E + edge] = 1;
+        if (ties) ties.may[k * E + edge] = 1;
+      }
+      if (ties) {
+        ties.held[k * E + edge] = onAfter - offAfter;
+        ties.fresh[k * E + edge] = Math.max(0, always + onAfter - offAfter);
+        always -= reduced[k];
       }
       if (k === 0) break;
       const h = changeCost[firstRow + k];

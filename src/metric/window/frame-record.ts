@@ -566,12 +566,6 @@ export class Tally {
   }
 }
 
-/** A frame and some of its pairs, in order. */
-export interface FramePairs {
-  readonly frame: FrameRecord;
-  readonly pairs: Int32Array;
-}
-
 /** Pairs closer than the cut-off: indices of their ends and their distances; the first `count` of each list. */
 export interface FoundPairs {
   readonly count: number;

@@ -2,7 +2,7 @@
  * Hunts for a window that reports otherwise than its frames solved from scratch: `npm run hunt -- [seconds] [first
  * seed]`. Scenes are small and on a coarse grid, so that exact ties are everywhere; the limit of the frontier is so low
  * that knots overflow and components are handed back and forth. Which engine served is not compared: it depends on what
- * was solved before, the answer does not.
+ * was solved before, the answer does not. `npm run hunt -- presets` is the hunt of sliding-hunt.ts.
  */
 
 import assert from 'node:assert/strict';
@@ -11,6 +11,7 @@ import { evaluate, SlidingWindow, type SolveOptions } from '../../../src/index.j
 import { type randomCase, randomScene, type SceneShape, switchPenaltyOf } from '../../kit/metric/scenes.js';
 import { verify } from '../../kit/metric/verifier.js';
 import { pick, randomFrom } from '../../kit/random.js';
+import { huntPresets } from './sliding-hunt.js';
 
 /** half a switch against c^p: simple fractions, so that switches tie with distances */
 const RATIOS = [0.125, 0.25, 0.25, 0.5, 0.5, 0.75, 1, 1, 1.5, 2, 3, 5];
@@ -78,10 +79,9 @@ export function slidesLikeBatch({ name, frames, params, windowFrames, options }:
   return frames.length;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const end = performance.now() + 1000 * Number(process.argv[2] ?? 60);
-  let seed = Number(process.argv[3] ?? 1);
-  const first = seed;
+function hunt(seconds: number, first: number): void {
+  const end = performance.now() + 1000 * seconds;
+  let seed = first;
   let pushes = 0;
   let found = 0;
   for (; performance.now() < end; seed++) {
@@ -95,4 +95,14 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
     }
   }
   console.log(`${seed - first} scenes, ${pushes} pushes without and ${found} scenes with a difference`);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const [kind, ...rest] = process.argv.slice(2);
+  if (kind === 'presets')
+    huntPresets(
+      rest.filter((word) => word !== 'lp' && word !== 'auto').map(Number),
+      rest.includes('lp') ? 'lp' : 'auto',
+    );
+  else hunt(Number(kind ?? 60), Number(rest[0] ?? 1));
 }

@@ -1,11 +1,10 @@
 /**
  * Every kind of profile, all five distances, windows of 1 to 600 frames: after a push a window says what its frames
- * give from scratch, to the last digit. `node dist/test/metric/hunt/sliding-hunt.js [pushes] [first seed] [auto | lp]`,
- * 100,000 pushes unless given; the suite runs a short one. A finding names its seed.
+ * give from scratch, to the last digit. `npm run hunt -- presets [pushes] [first seed] [auto | lp]`, 100,000 pushes
+ * unless given; the suite runs a short one. A finding names its seed.
  */
 
 import assert from 'node:assert/strict';
-import { pathToFileURL } from 'node:url';
 import { evaluate, type Frame, type Params, presets, profile, SlidingWindow } from '../../../src/index.js';
 import { DISTANCES, type DistanceName } from '../../../src/metric/params.js';
 import { randomScene, type SceneShape } from '../../kit/metric/scenes.js';
@@ -82,7 +81,8 @@ export function slidesAsFromScratch({ place, frames, params, windowFrames }: Sli
   return compared;
 }
 
-function hunt(pushes: number, firstSeed: number, solver: 'auto' | 'lp'): void {
+/** Slides over so many pushes' worth of scenes and prints what differs, and how many were compared. */
+export function huntPresets([pushes = PUSHES, firstSeed = 1]: number[], solver: 'auto' | 'lp'): void {
   let done = 0;
   let found = 0;
   let told = 0;
@@ -105,6 +105,3 @@ function hunt(pushes: number, firstSeed: number, solver: 'auto' | 'lp'): void {
   );
   if (found > 0) process.exitCode = 1;
 }
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
-  hunt(Number(process.argv[2] ?? PUSHES), Number(process.argv[3] ?? 1), process.argv[4] === 'lp' ? 'lp' : 'auto');
