@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/config/config.js';
 import { Live } from '../../src/live/live.js';
+import { arrangeSlots } from '../../src/live/rearrangement.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { pack } from '../../src/wire/objects.js';
 import { lastingEvents, quiet, TestClock } from '../kit/live.js';
@@ -126,9 +127,16 @@ describe('a data folder of an earlier version, or of this one', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  for (const name of [...readdirSync(FOLDERS).filter((entry) => !entry.endsWith('.md')), TODAY])
-    it(`${name} opens and goes on`, async function () {
-      if (name !== 'snapshot-1') skipInFastRun(this);
+  const names = [...readdirSync(FOLDERS).filter((entry) => !entry.endsWith('.md')), TODAY];
+  const asItIs = names.map((name) => ({ name, title: `${name} opens and goes on`, slots: [] }));
+  const dealtOut = ['snapshot-1', TODAY].map((name) => ({
+    name,
+    title: `${name} goes on after its streams were in three slots, two, and one again`,
+    slots: [3, 2, 1],
+  }));
+  for (const { name, title, slots } of [...asItIs, ...dealtOut])
+    it(title, async function () {
+      if (name !== 'snapshot-1' || slots.length > 0) skipInFastRun(this);
       const withSpikes = name === TODAY;
       const expected = byStream(whole, withSpikes);
       assert.deepEqual([...expected.keys()].sort(), ['belt', 'coast', 'dock', 'field', 'gate', 'harbour', 'yard']);
@@ -137,6 +145,8 @@ describe('a data folder of an earlier version, or of this one', () => {
         await writeDataFolder(async (config) => targetOf(await start(config)), clock, join(dir, name));
       else cpSync(join(FOLDERS, name), join(dir, name), { recursive: true });
       clock.nowMs = clockAt(CUT);
+      const { data } = readConfig({ text: JSON.stringify(sceneConfig(join(dir, name))), env: {} }).config;
+      for (const count of slots) assert.equal((await arrangeSlots(data, count, quiet)).length, count);
       const live = await start(sceneConfig(join(dir, name)));
       const streams = live.streams().map(({ stream }) => stream);
       assert.deepEqual(
