@@ -264,11 +264,12 @@ async function latency() {
   const rows: Record<string, Awaited<ReturnType<typeof steadyLoad>>> = {};
   for (const workers of [0, 1]) {
     const far = await Far.start('evaluator', false, { workers });
+    await sendAll([await openStream(far.url, 'first', bodies[0])], WARM_STEPS);
     const streams: Feed[][] = [];
     for (let n = 0; n < streamCount; n++) streams.push(await openStream(far.url, `stream-${n}`, bodies[n % 4]));
     for (let first = 0; first < streamCount; first += FILLED_TOGETHER)
       await sendAll(streams.slice(first, first + FILLED_TOGETHER), WINDOW_FRAMES);
-    await far.judged(streamCount * WINDOW_FRAMES);
+    await far.judged(WARM_STEPS + streamCount * WINDOW_FRAMES);
     rows[`${workers} workers`] = await steadyLoad(far, streams);
     await far.stop();
   }
