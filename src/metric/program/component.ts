@@ -4,8 +4,9 @@
  * the assignment back into the frames.
  *
  * A window is solved when assignment and bound meet. First the last assignment is gone on with, and the last prices are
- * moved until they prove it; if they do not, HiGHS is asked, restarted from the last basis. When there is no time for
- * that, the better of going on and of matching each frame alone stands, under the lower of the two bounds.
+ * moved until they prove it; if they do not, the optimum is looked for near their bound; and if it is not there, HiGHS
+ * is asked, restarted from the last basis. When there is no time for that, the better of going on and of matching each
+ * frame alone stands, under the lower of the two bounds.
  */
 
 import type { Budget } from '../window/budget.js';
