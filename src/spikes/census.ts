@@ -31,9 +31,12 @@ const FALSE_AGAIN_SECONDS = 60;
 /** A switch counts when it has stood for so long, since many are taken back; unless so many come at once. */
 const STANDING_SECONDS = 0.5;
 const AT_ONCE = 4;
+const EVENTS_AT_ONCE = 3;
 /** so often one truth may go back and forth before it is more than a habit, among so many tracks */
 const HABITS_MAX = 5;
 const TRACKS_KEPT = 4;
+/** Who changes its track while objects meet may do so more than once: within so many seconds that is one change. */
+const MEETING_SECONDS = 3;
 /** a truth that was away for longer is a newcomer */
 const AWAY_SECONDS = 10;
 /** Errors below this share of the cut-off are all the same: nothing is off. */
@@ -42,6 +45,9 @@ const LEAST_ERROR_SHARE = 0.01;
 /** more than there are frames */
 const AGAIN = 2 ** 40;
 const timesOf = (risen: number): number => 1 + Math.floor(risen / AGAIN);
+
+/** a frame that is no matter any more; a number that JSON has */
+const LONG_AGO = -AGAIN;
 
 /** half-switches of the frames before, after an interruption */
 const UNKNOWN = -1;
@@ -98,10 +104,12 @@ export interface CensusState {
   false: Array<[id: string, seconds: number]>;
   /** tracks that were false lately: how often they have become so, and in which frame the last time */
   risen: Array<[id: string, times: number, frame: number]>;
-  /** truths that changed their track lately: in which frame the last time, how often back, and from which tracks */
-  switched: Array<[id: string, frame: number, habits: number, ...tracks: string[]]>;
-  /** switches that have not stood for long yet: the frame in which they came to light, and how many */
-  switchesWaiting: Array<[frame: number, switches: number]>;
+  /** truths that were lost, and the tracks they had then */
+  lostTracks: Array<[truth: string, track: string]>;
+  /** truths that changed their track lately: frame of the last time, habits, the last that counted, from which */
+  switched: Array<[id: string, frame: number, habits: number, counted: number, ...tracks: string[]]>;
+  /** switches that have not stood for long yet: the frame they came to light in, how many, and how many again */
+  switchesWaiting: Array<[frame: number, switches: number, again: number]>;
 }
 
 export class Census {
@@ -113,6 +121,10 @@ export class Census {
   pairs = 0;
   /** mean error of the proper pairs */
   meanError = 0;
+  /** switches that came to light with the newest frame, of whatever kind: for what a stream promises */
+  switches = 0;
+  /** truths that changed their tracks in the newest frame, where these are more than a few */
+  atOnce = 0;
   /** truths that were held and are missed, tracks that were not false and are, in the newest frame */
   readonly lost: string[] = [];
   readonly risen: string[] = [];
@@ -121,9 +133,13 @@ export class Census {
   #falseNow = new Map<string, number>();
   /** of a track that was false: the frame in which it became so, and AGAIN for each time before; one number is small */
   #risenBefore = new Map<string, number>();
-  #switched = new Map<string, { frame: number; habits: number; tracks: string[] }>();
-  /** switches that have not stood for long yet: the frame in which they came to light, and how many */
-  #switchesWaiting: Array<[frame: number, switches: number]> = [];
+  #switched = new Map<string, { frame: number; habits: number; counted: number; tracks: string[] }>();
+  /** switches that have not stood for long yet: the frame they came to light in, how many, and how many again */
+  #switchesWaiting: CensusState['switchesWaiting'] = [];
+  /** truths that were lost, and the tracks they had then, until they are away for long */
+  readonly #lostTracks = new Map<string, string>();
+  /** in which frames truths changed their tracks that may do so again without being counted */
+  #meeting: number[] = [];
   #truthsBefore: string[] = [];
   #tracksBefore: string[] = [];
   /** what is known of the pairs of the frame before: mostly those of the next one, in the same order */
@@ -165,6 +181,10 @@ export class Census {
     this.#countMissed(glance, seconds, lossPerSecond);
     this.#countHeld(glance, seconds, persistence, learnLevels);
     this.#countFalse(glance, seconds);
+    for (const id of this.lost) {
+      const at = this.#truthsBefore.indexOf(id);
+      if (at >= 0) this.#lostTracks.set(id, this.#tracksBefore[at]);
+    }
     this.#countSwitches(glance, seconds);
     const mean = this.pairs === 0 ? 0 : (glance.localization / this.pairs) ** (1 / this.exponent);
     this.meanError = Math.max(mean, this.#leastError);
@@ -321,6 +341,7 @@ export class Census {
     this.#falseNow = before;
     if (before.size > 0) before.clear();
     counts.begun = risen.length;
+    counts.exposed = this.truths;
     counts.level = falseIds.length - tails;
     counts.objects = this.truths;
   }
@@ -352,46 +373,68 @@ export class Census {
     const fresh = Math.max(0, more - this.#owedHalves);
     this.#owedHalves = pendingHalves === 0 ? 0 : Math.max(0, this.#owedHalves - more);
     this.#pendingHalves = pendingHalves;
-    counts.begun = 0;
+    counts.begun = counts.again = 0;
     if (more < 0) takeBack(waiting, -more / 2);
+    this.atOnce = 0;
+    this.switches = fresh / 2;
     if (fresh > 0) {
-      const changed = this.#changed(glance);
-      // what more than a few truths do at once is no habit of theirs, and is not taken back
-      if (fresh >= 2 * AT_ONCE) counts.begun = fresh / 2;
-      else if (fresh > 2 * changed) waiting.push([this.#frame, fresh / 2 - changed]);
+      const { exchanges, repeated, again } = this.#repetitions(glance, seconds);
+      const changes = fresh / 2 - repeated;
+      // what more than a few do at once is no habit of theirs, and is not taken back; two pairs may do so by chance
+      if (fresh >= 2 * AT_ONCE && fresh / 2 - exchanges >= EVENTS_AT_ONCE) counts.begun = this.atOnce = fresh / 2;
+      else if (changes > 0) waiting.push([this.#frame, changes, Math.min(again, changes)]);
     }
-    while (waiting.length > 0 && (this.#frame - waiting[0][0]) * seconds >= STANDING_SECONDS)
-      counts.begun += waiting.shift()![1];
+    while (waiting.length > 0 && (this.#frame - waiting[0][0]) * seconds >= STANDING_SECONDS) {
+      const [, switches, repeatedly] = waiting.shift()!;
+      counts.begun += switches;
+      counts.again += repeatedly;
+    }
+    while (this.#meeting.length > 0 && (this.#frame - this.#meeting[0]) * seconds >= MEETING_SECONDS)
+      this.#meeting.shift();
     counts.level = counts.begun;
     counts.objects = this.truths;
+    counts.exposed = Math.max(0, this.truths - this.#meeting.length);
   }
 
   /**
-   * How many truths go back to a track that they had just before, or take one that another gives them for theirs: two
-   * objects that meet may do so again and again, and it is one change each time.
+   * How many of the switches are none by themselves: of a truth that goes back to a track that it had just before, as
+   * two that meet may do again and again, and the second of two that take each other's. Who was lost meanwhile had the
+   * track from before. And how many are of a truth `again`, within seconds of one that counted: the same meeting.
    */
-  #changed({ properTruths, properTracks }: Glance): number {
-    const before = new Map(this.#truthsBefore.map((id, n) => [id, this.#tracksBefore[n]]));
-    const given = new Set<string>();
-    let habits = 0;
-    properTruths.forEach((id, n) => {
-      const [track, last] = [properTracks[n], before.get(id)];
-      if (last === undefined || last === track) return;
-      const known = this.#switched.get(id) ?? { frame: 0, habits: 0, tracks: [] };
-      const isHabit = known.tracks.includes(track) || given.has(track);
-      if (isHabit && ++known.habits <= HABITS_MAX) habits++;
-      else given.add(last);
+  #repetitions({ properTruths, properTracks }: Glance, seconds: number) {
+    const before = new Map(this.#lostTracks);
+    for (const [n, id] of this.#truthsBefore.entries()) before.set(id, this.#tracksBefore[n]);
+    const owners = new Map([...before].map(([id, track]) => [track, id]));
+    const now = new Map(properTruths.map((id, n) => [id, properTracks[n]]));
+    const changed = new Set<string>();
+    let [exchanges, repeated, again] = [0, 0, 0];
+    for (const [id, track] of now) {
+      const last = before.get(id);
+      if (last === undefined || last === track) continue;
+      const known = this.#switched.get(id) ?? { frame: 0, habits: 0, counted: LONG_AGO, tracks: [] };
+      const isHabit = known.tracks.includes(track) && ++known.habits <= HABITS_MAX;
+      const other = owners.get(track);
+      const isExchange = other !== undefined && changed.has(other) && now.get(other) === last;
+      changed.add(id);
+      if (isExchange) exchanges++;
+      if (isHabit || isExchange) repeated++;
+      else if ((this.#frame - known.counted) * seconds < MEETING_SECONDS) again++;
+      else {
+        known.counted = this.#frame;
+        this.#meeting.push(this.#frame);
+      }
       known.tracks = [last, ...known.tracks.filter((one) => one !== last)].slice(0, TRACKS_KEPT);
       known.frame = this.#frame;
       this.#switched.set(id, known);
-    });
-    return habits;
+    }
+    return { exchanges, repeated, again };
   }
 
   #purge(seconds: number): void {
     this.#untilPurge = AWAY_SECONDS / 2;
     const oldest = this.#frame - AWAY_SECONDS / seconds;
     for (const [id, known] of this.#known) if (known[KNOWN.seen] < oldest) this.#known.delete(id);
+    for (const id of this.#lostTracks.keys()) if (!this.#known.has(id)) this.#lostTracks.delete(id);
     const forgotten = this.#frame - FALSE_AGAIN_SECONDS / seconds;
     for (const [id, risen] of this.#risenBefore) if (risen % AGAIN < forgotten) this.#risenBefore.delete(id);
     for (const [id, { frame }] of this.#switched) if (frame < forgotten) this.#switched.delete(id);
@@ -411,7 +454,11 @@ export class Census {
       pairs: this.#truthsBefore.map((truth, n) => [truth, this.#tracksBefore[n]]),
       false: [...this.#falseFor],
       risen: [...this.#risenBefore].map(([id, risen]) => [id, timesOf(risen), risen % AGAIN]),
-      switched: [...this.#switched].map(([id, { frame, habits, tracks }]) => [id, frame, habits, ...tracks]),
+      lostTracks: [...this.#lostTracks],
+      switched: [...this.#switched].map(([id, { frame, habits, counted, tracks }]) => [
+        ...([id, frame, habits, counted] as const),
+        ...tracks,
+      ]),
       switchesWaiting: this.#switchesWaiting.map((one) => [...one]),
     };
   }
@@ -430,19 +477,24 @@ export class Census {
     this.#heldBefore = [];
     this.#falseFor = new Map(state.false);
     this.#risenBefore = new Map(state.risen.map(([id, times, frame]) => [id, frame + (times - 1) * AGAIN]));
-    this.#switched = new Map(state.switched.map(([id, frame, habits, ...tracks]) => [id, { frame, habits, tracks }]));
+    for (const [truth, track] of state.lostTracks) this.#lostTracks.set(truth, track);
+    this.#switched = new Map(
+      state.switched.map(([id, frame, habits, counted, ...tracks]) => [id, { frame, habits, counted, tracks }]),
+    );
+    this.#meeting = [...this.#switched.values()].map(({ counted }) => counted).sort((a, b) => a - b);
     this.#switchesWaiting = state.switchesWaiting.map((one) => [...one]);
   }
 }
 
 /** The newest ones were none. */
-function takeBack(waiting: Array<[frame: number, switches: number]>, count: number): void {
+function takeBack(waiting: CensusState['switchesWaiting'], count: number): void {
   let left = count;
   while (left > 0 && waiting.length > 0) {
     const newest = waiting[waiting.length - 1];
     const taken = Math.min(left, newest[1]);
     left -= taken;
     newest[1] -= taken;
+    newest[2] = Math.min(newest[1], newest[2]);
     if (newest[1] <= 0) waiting.pop();
   }
 }

@@ -19,9 +19,11 @@ import { type Prior, plainRate, upperRate, usualSize, young } from './usual.js';
 
 /** One frame as a detector sees it. */
 export interface Counts {
-  /** runs that begin, out of objects that might have begun one */
+  /** what begins, out of objects that might have begun one, or for which something might have come in the scene */
   begun: number;
   exposed: number;
+  /** of what begins, how much is of objects that are not exposed: something of theirs began seconds ago */
+  again: number;
   /** newcomers that were found or not in time, and those of them that were not */
   matured: number;
   unfound: number;
@@ -39,6 +41,7 @@ export interface Counts {
 export const noCounts = (): Counts => ({
   begun: 0,
   exposed: 0,
+  again: 0,
   matured: 0,
   unfound: 0,
   repeated: [],
@@ -89,6 +92,8 @@ export interface Rise {
   /** only in its first frame, after which runs end so much more rarely: all runs, or those that began with it */
   stay?: number;
   atOnce?: boolean;
+  /** what begins again within seconds counts once */
+  apart?: boolean;
 }
 
 export interface CountTraits {
@@ -131,8 +136,11 @@ const SUM = {
   /** by age: young runs times seconds, those of them that ended */
   carried: 13,
   ended: 13 + RUN_AGES.length,
+  /** objects that are there when something begins; squares of objects times seconds */
+  crowds: 13 + 2 * RUN_AGES.length,
+  squaredObjects: 14 + 2 * RUN_AGES.length,
 } as const;
-const SUMS = SUM.ended + RUN_AGES.length;
+const SUMS = SUM.squaredObjects + 1;
 const AT = {
   blockSeconds: 0,
   blockLevel: 1,
@@ -165,6 +173,15 @@ const MEMORY_SECONDS_MAX = 43_200;
 const MINUTE_SECONDS = 60;
 const CLUSTER_PRIOR_MINUTES = 10;
 const CLUSTER_CHANCE = 0.9;
+/**
+ * What comes in a scene comes with the scene, with its objects, or where two of them meet: as often as there are
+ * objects to the power of 0, 1 or 2. Which may be anything, and is known as if from so much before: one over the
+ * variance of what may be anything between 0 and 1. It is believed to be a half where there are more objects than
+ * usual, and 0 where there are fewer: a rate that is too low cries wolf.
+ */
+const POWER_PRIOR = 12;
+const POWER_OF_MORE = 0.5;
+const POWER_OF_FEWER = 0;
 /** Rates wander: no usual rate is known better than from so many events. */
 const KNOWN_EVENTS_MAX = 400;
 /** Levels persist, and wander more than counts do: more is asked of them. */
@@ -204,6 +221,11 @@ export class CountDetector extends Detector {
   #perSecond = 0;
   #perFrame = 0;
   #perObjectSecond = 0;
+  /** the power of objects by which things come, where there are more of them than usual, and fewer */
+  #powerOfMore = POWER_OF_MORE;
+  #powerOfFewer = POWER_OF_FEWER;
+  /** objects at a time, weighted by themselves: among so many, things come as often by objects as by meetings */
+  #crowd = 1;
   #knownEvents = 1;
   /** how much evidence of each rise counts, given how much more the beginnings of minutes differ than by chance */
   readonly #scales: number[];
@@ -252,8 +274,9 @@ export class CountDetector extends Detector {
     if (!this.learned) return;
     const { traits } = this;
     for (let kind = 0; kind < traits.rises.length; kind++) {
-      const came = cameUnder(counts, traits.rises[kind].factor);
-      if (traits.rises[kind].stay === undefined) this.#testRise(kind, came, counts, k, seconds);
+      const { factor, stay, apart } = traits.rises[kind];
+      const came = cameUnder(counts, factor) - (apart ? counts.again : 0);
+      if (stay === undefined) this.#testRise(kind, came, counts, k, seconds);
       else this.#testBurst(kind, came, counts, k, seconds);
     }
     this.#gatherMinute(cameUnder(counts, REPEATED_MAX), this.#expectedOf(counts, seconds, 1), seconds);
@@ -263,7 +286,8 @@ export class CountDetector extends Detector {
   #testRise(kind: number, came: number, counts: Counts, k: number, seconds: number): void {
     const { state } = this;
     const at = AT.changes + 2 * kind;
-    const expected = this.#expectedOf(counts, seconds, this.traits.rises[kind].factor);
+    const { factor, apart } = this.traits.rises[kind];
+    const expected = this.#expectedOf(counts, seconds, factor, apart);
     // most frames bring nothing, and nothing comes of nothing
     if (came === 0 && !this.evidence.has(kind)) {
       this.evidence.elapse(kind, seconds);
@@ -329,8 +353,9 @@ export class CountDetector extends Detector {
   }
 
   /** Runs and newcomers that are expected to begin or fail in a frame; fewer where a rise could not be as high. */
-  #expectedOf({ objects, exposed, matured }: Counts, seconds: number, rise: number): number {
-    if (this.traits.per === 'scene') return this.#sceneRate(objects, seconds);
+  #expectedOf({ objects, exposed, matured }: Counts, seconds: number, rise: number, apart = false): number {
+    if (this.traits.per === 'scene')
+      return this.#sceneRate(objects, seconds) * (apart && exposed < objects ? exposed / objects : 1);
     const chance = Math.min(0.5, Math.max(this.#perSecond * seconds, this.#perFrame));
     const expected = exposed > 0 ? exposed * raisedOdds(chance, rise) : 0;
     return matured > 0 ? expected + matured * raisedOdds(this.#newcomer, rise) : expected;
@@ -366,8 +391,12 @@ export class CountDetector extends Detector {
 
   #sceneRate(objects: number, seconds: number): number {
     const ofScene = Math.max(this.#perSecond * seconds, this.#perFrame);
-    // some come with objects, some with the scene: of more objects than usual all that they might bring is too much
-    return Math.max(ofScene, (ofScene + this.#perObjectSecond * objects * seconds) / 2);
+    const ofObjects = this.#perObjectSecond * objects * seconds;
+    if (ofObjects < ofScene) return ofScene + this.#powerOfFewer * (ofObjects - ofScene);
+    const power = this.#powerOfMore;
+    if (power <= 1) return ofScene + power * (ofObjects - ofScene);
+    const ofMeetings = (ofObjects * objects) / this.#crowd;
+    return Math.max(ofScene, ofObjects + (power - 1) * (ofMeetings - ofObjects));
   }
 
   #gatherLevel({ level, objects }: Counts, k: number, seconds: number): void {
@@ -413,7 +442,10 @@ export class CountDetector extends Detector {
   learn(counts: Counts, seconds: number, time: number): void {
     const { exposed, matured, unfound, stayed, ended, level, objects } = counts;
     const { block } = this.usual;
-    block[SUM.begun] += cameUnder(counts, REPEATED_MAX) - unfound;
+    const begun = cameUnder(counts, REPEATED_MAX) - unfound;
+    block[SUM.begun] += begun;
+    block[SUM.crowds] += begun * objects;
+    block[SUM.squaredObjects] += objects * objects * seconds;
     block[SUM.exposed] += exposed * seconds;
     block[SUM.exposedFrames] += exposed;
     block[SUM.matured] += matured;
@@ -467,6 +499,7 @@ export class CountDetector extends Detector {
     const pace = exposure > 0 ? frames / exposure : 0;
     this.#perFrame = pace > 0 ? this.#perSecond / pace : 0;
     this.#perObjectSecond = beginPerObject ? plainRate(sums[SUM.begun], sums[SUM.objects], beginPerObject) : 0;
+    if (!object) this.#setPowers();
     this.#newcomer = newcomer ? Math.min(1, upperRate(sums[SUM.unfound], sums[SUM.matured], newcomer)) : 0;
     const minutes = sums[SUM.minutes] + CLUSTER_PRIOR_MINUTES;
     const clustering = Math.max(1, (CLUSTER_CHANCE * (sums[SUM.surprise] + CLUSTER_PRIOR_MINUTES)) / minutes);
@@ -484,6 +517,23 @@ export class CountDetector extends Detector {
     const believed = Math.max(0.01, this.#level) * SPREAD_PRIOR_SECONDS;
     this.#blockVariance =
       (sums[SUM.squares] + believed * SPREAD_PRIOR_BLOCKS) / (sums[SUM.blocks] + SPREAD_PRIOR_BLOCKS);
+  }
+
+  /**
+   * If things come by a power of objects, those that are there then are more than usual by that power of their relative
+   * variance, exactly for 0 and 1, and for 2 where objects are as skew as a gamma distribution: each event tells of the
+   * power with the weight of that variance.
+   */
+  #setPowers(): void {
+    const { sums } = this.usual;
+    const usual = sums[SUM.objects] / sums[SUM.seconds];
+    if (!(usual > 0)) return;
+    this.#crowd = sums[SUM.squaredObjects] / sums[SUM.objects];
+    const known = sums[SUM.begun] * Math.max(0, this.#crowd / usual - 1);
+    const more = sums[SUM.crowds] / usual - sums[SUM.begun];
+    const power = (before: number) => (before * POWER_PRIOR + more) / (POWER_PRIOR + known);
+    this.#powerOfMore = Math.max(0, Math.min(2, power(POWER_OF_MORE)));
+    this.#powerOfFewer = Math.max(0, Math.min(1, power(POWER_OF_FEWER)));
   }
 
   /** Until it is known better, runs are believed to end alike at all ages but the last, which few come to. */

@@ -63,8 +63,8 @@ export class Floor {
     this.#followMatches(truths, pairs, census.lost.length, seconds);
     this.#followBlackout(truths, pairs, seconds);
     this.#fillWindows(census, seconds);
-    const { begun } = census.switch;
-    this.state[AT.exchanged] = begun >= EXCHANGED_MIN && begun >= EXCHANGED_SHARE * pairs ? 1 : 0;
+    const { atOnce } = census;
+    this.state[AT.exchanged] = atOnce >= EXCHANGED_MIN && atOnce >= EXCHANGED_SHARE * pairs ? 1 : 0;
   }
 
   #followMatches(truths: number, pairs: number, lost: number, seconds: number): void {
@@ -101,7 +101,7 @@ export class Floor {
     return state[AT.matched] === 1 && state[AT.blackout] >= least;
   }
 
-  #fillWindows({ truths, missed, false: falses, switch: switches }: Census, seconds: number): void {
+  #fillWindows({ truths, missed, false: falses, switches }: Census, seconds: number): void {
     const { state } = this;
     for (let n = 0; n < WINDOWS.length; n++) {
       const at = AT.windows + n * W_SIZE;
@@ -110,7 +110,7 @@ export class Floor {
       state[at + W.objects] = state[at + W.objects] * kept + truths * seconds;
       state[at + W.missed] = state[at + W.missed] * kept + missed.level * seconds;
       state[at + W.false] = state[at + W.false] * kept + falses.begun;
-      state[at + W.switches] = state[at + W.switches] * kept + switches.begun;
+      state[at + W.switches] = state[at + W.switches] * kept + switches;
     }
   }
 

@@ -11,11 +11,11 @@ const RISES: Rise[] = [
   { factor: 100, weight: 0.2, caution: 1, young: 0, clustered: 0, stay: 0.1, atOnce: true },
 ];
 
-/** Switches do not last. */
+/** Switches do not last; where objects meet there are many in seconds, which counts over minutes. */
 const SWITCH_RISES: Rise[] = [
   { ...RISES[0], caution: 0.95 },
-  { ...RISES[1], caution: 0.95 },
-  { factor: 40, weight: 0.2, caution: 1, young: 1, clustered: 0 },
+  { ...RISES[1], caution: 0.95, apart: true },
+  { factor: 40, weight: 0.2, caution: 1, young: 1, clustered: 0, apart: true },
 ];
 
 /** Objects have their own habits of being lost, and this signal wakes people. */

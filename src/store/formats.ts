@@ -22,7 +22,7 @@ export const FORMATS = {
   lane: { version: 5, holds: 'the pairing of the reference with one tracker, and the parts that wait in it' },
   series: { version: 5, holds: 'the numbers and times of the frames in a window, and the newest report' },
   window: { version: 3, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
-  spikes: { version: 7, holds: 'what a spike detector has learned, and the open spikes' },
+  spikes: { version: 8, holds: 'what a spike detector has learned, and the open spikes' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
   performance: {
     version: 3,
@@ -166,8 +166,9 @@ interface StoredSpikes {
   census?: {
     truths: Array<[id: string, ...numbers: number[]]>;
     risen?: unknown[];
-    switched?: unknown[];
-    switchesWaiting?: unknown[];
+    switched?: unknown[][];
+    switchesWaiting?: unknown[][];
+    lostTracks?: unknown[];
   };
 }
 
@@ -242,6 +243,7 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
     4: (state) => spikesOf(state).forEach(addAges),
     5: (state) => spikesOf(state).forEach(addAtOnce),
     6: (state) => spikesOf(state).forEach(addHabits),
+    7: (state) => spikesOf(state).forEach(addCrowds),
   },
   incidents: {
     1: (state) => incidentsOf(state).forEach(renewTiming),
@@ -307,6 +309,29 @@ function addHabits({ pieces = {}, census }: StoredSpikes): void {
   const { episodes } = pieces;
   for (let at = episodes?.length ?? 0; at > 0; at -= EPISODE_LENGTH) episodes!.splice(at, 0, 0, 0);
   if (census) Object.assign(census, { switched: [], switchesWaiting: [] });
+}
+
+/** In version 7: where the vectors of sums of a count detector begin, how many there are, and how long each is. */
+const SUMMED = { at: { missed: 20, false: 20, switch: 18 }, vectors: 15, sums: 21, begun: 0, objects: 6, seconds: 7 };
+
+/**
+ * Version 8 knows how many objects there are when something comes, so far as many as at any time; which tracks objects
+ * had that are lost; and when they changed their tracks the last time that counted.
+ */
+function addCrowds({ pieces = {}, census }: StoredSpikes): void {
+  const { vectors, sums, begun, objects, seconds } = SUMMED;
+  for (const name of ['missed', 'false', 'switch'] as const)
+    for (let n = pieces[name] ? vectors : 0; n > 0; n--) {
+      const own = pieces[name]!;
+      const at = SUMMED.at[name] + (n - 1) * sums;
+      const usual = own[at + seconds] > 0 ? own[at + objects] / own[at + seconds] : 0;
+      own.splice(at + sums, 0, own[at + begun] * usual, own[at + objects] * usual);
+    }
+  if (!census) return;
+  census.lostTracks = [];
+  // none of them counted lately
+  for (const truth of census.switched ?? []) truth.splice(3, 0, -(2 ** 40));
+  for (const waiting of census.switchesWaiting ?? []) waiting.push(0);
 }
 
 /** Version 2 has another test for tracks that are a little late, which learns anew; that they are late is kept. */

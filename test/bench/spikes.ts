@@ -4,8 +4,9 @@
  * stationary day, by scene and signal, of trackers whose habits are drawn from the whole range of real ones; `delays`
  * in frames at 10 frames/s beside an oracle, a CUSUM that knows both distributions, with a threshold that gives it one
  * false alarm a day; `lasting`: what is said of a fault that stays; `changes`: another frame rate, a restart, a region
- * lost in a crowd; `real`: trackers on MOT17 played to and fro, without a fault; `faults`: with one. Prints tables, and
- * as the last line everything as JSON.
+ * lost in a crowd; `street`: false alarms per day of people who meet and cross, through a real window; `real`: trackers
+ * on MOT17 played to and fro, without a fault; `faults`: with one. Prints tables, and as the last line everything as
+ * JSON.
  */
 import { parseArgs } from 'node:util';
 import { incidentsIn, spikesIn } from '../../src/incidents/detector.js';
@@ -16,6 +17,7 @@ import { mot17 } from '../kit/metric/mot17.js';
 import { faultRows, playFault } from './fault-table.js';
 import { Places } from './spike-places.js';
 import { drawTraffic, Traffic, type TrafficFault, type TrafficOptions } from './spike-scene.js';
+import { STREET_FPS, Street } from './spike-street.js';
 
 const { values } = parseArgs({
   options: {
@@ -26,7 +28,7 @@ const { values } = parseArgs({
     objects: { type: 'string', default: '5,20,60' },
     scenes: { type: 'string', default: 'clean,occluded,showered,heterogeneous,diurnal,rare' },
     changes: { type: 'string', default: SIGNALS.join(',') },
-    parts: { type: 'string', default: 'alarms,delays,lasting,changes,real,faults' },
+    parts: { type: 'string', default: 'alarms,delays,lasting,changes,street,real,faults' },
   },
 });
 const DAYS = Number(values.days);
@@ -319,6 +321,20 @@ function changes() {
     .concat(count('a crowd loses a tenth of the picture', 53, dense, (run) => run.play(half, { blind: 0.1 })));
 }
 
+/** People on ways of their own, for a day each: what is said of trackers that are as they always were. */
+function street() {
+  return SIZES.filter((objects) => objects <= 20).flatMap((objects) =>
+    Array.from({ length: DRAWS }, (_, n) => {
+      const scene = new Street(SEED + n, objects);
+      const of = { frames: DAYS * FRAMES_PER_DAY, framesPerSecond: STREET_FPS };
+      const { started, incidents, pages } = playReal(() => scene.frame(), of);
+      const row = { seed: SEED + n, objects, ...started, incidents: `${incidents}`, pages };
+      console.log(JSON.stringify(row));
+      return row;
+    }),
+  );
+}
+
 const TRACKERS = ['BoT-SORT-ReTrack-Botsort_baseline', 'DeepSORT-AxelBogos', 'Lif_T', 'MPNTrack'];
 const SEQUENCES = ['02', '04', '05', '09', '10', '11', '13'].map((number) => `MOT17-${number}`);
 
@@ -337,22 +353,34 @@ function real() {
   );
 }
 
-function toAndFro(frames: Frame[]): { started: Record<Signal, number>; incidents: Causes } {
+function toAndFro(frames: Frame[]) {
+  const back = [...frames].reverse();
+  const period = 2 * frames.length;
+  const frameAt = (n: number) => (n % period < frames.length ? frames : back)[n % frames.length];
+  return playReal(frameAt, { frames: Math.ceil((30 * 1800) / frames.length) * frames.length, framesPerSecond: 30 });
+}
+
+/** What is said of frames that go through a real window. */
+function playReal(frameAt: (n: number) => Frame, of: { frames: number; framesPerSecond: number }) {
   const params = { ...presets['online-surveillance'], windowFrames: 60 };
   const window = new SlidingWindow(params);
   const detector = new SpikeDetector({}, params);
   const incidents = new Causes();
   const started = Object.fromEntries(SIGNALS.map((signal) => [signal, 0])) as Record<Signal, number>;
-  const back = [...frames].reverse();
-  for (let k = 1, pass = 0; k <= 30 * 1800; pass++)
-    for (const frame of pass % 2 === 0 ? frames : back) {
-      window.push(frame);
-      const news = detector.update(window, { k, t: EPOCH + k++ / 30 });
-      for (const { phase, signal } of spikesIn(news)) if (phase === 'start') started[signal]++;
-      incidents.add(incidentsIn(news));
+  let [pages, missedSince] = [0, 0];
+  for (let n = 0; n < of.frames; n++) {
+    const seconds = n / of.framesPerSecond;
+    window.push(frameAt(n));
+    const news = detector.update(window, { k: n + 1, t: EPOCH + seconds });
+    incidents.add(incidentsIn(news));
+    for (const { phase, signal, certain } of spikesIn(news)) {
+      if (phase === 'start') started[signal]++;
+      if (phase === 'start' && signal === 'missed') missedSince = seconds;
+      if (phase === 'end' && signal === 'missed' && certain && seconds - missedSince > PAGE_SECONDS) pages++;
     }
+  }
   window.dispose();
-  return { started, incidents };
+  return { started, incidents, pages };
 }
 
 /** Faults on real sequences: frames to the first alarm, and what was diagnosed. */
@@ -380,7 +408,7 @@ function faults() {
   return rows;
 }
 
-const PARTS: Record<string, () => object[]> = { alarms: falseAlarms, delays, lasting, changes, real, faults };
+const PARTS: Record<string, () => object[]> = { alarms: falseAlarms, delays, lasting, changes, street, real, faults };
 const results: Record<string, object[]> = {};
 for (const part of values.parts.split(',')) {
   results[part] = PARTS[part]();

@@ -92,7 +92,7 @@ describe('a tracker that is gone', () => {
     assert.equal(gate.stream.spikes().length, 0);
   });
 
-  for (const format of [3, 4, 5, 6])
+  for (const format of [3, 4, 5, 6, 7])
     it(`is remembered from a snapshot with spikes of format ${format}`, () => {
       [gate.position, gate.k] = [663, 330];
       gate.restore(gunzipSync(readFileSync(retiredSpikes(format))));

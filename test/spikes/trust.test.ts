@@ -240,6 +240,41 @@ describe('spikes that people trust', () => {
     assert.deepEqual(words(shift.news), []);
   });
 
+  it('takes two pairs that exchange their tracks in one frame for two changes, and four that pass them on for four', () => {
+    const truths = ['t1', 't2', 't3', 't4'];
+    const isSpike = (tracks: string[], lost: boolean): boolean => {
+      const watch = new SpikeWatch({}, 1, 0.5);
+      const news: SpikeNews[] = [];
+      for (let k = 1; k <= 210; k++) {
+        const properTracks = k > 200 ? tracks : ['y1', 'y2', 'y3', 'y4'];
+        const gone = lost && k > 195 && k <= 200 ? 1 : 0;
+        const glance = {
+          ...emptyGlance(),
+          ...{
+            properTruths: truths.slice(gone),
+            properTracks: properTracks.slice(gone),
+            missed: truths.slice(0, gone),
+          },
+          ...{ errors: truths.slice(gone).map(() => 0.1), localization: 0.1 * (4 - gone) },
+          pendingHalves: k > 200 ? 8 : 0,
+        };
+        news.push(...watch.update(glance, { k, t: EPOCH + k / 10 }));
+      }
+      return starts(news, 'switch').length > 0;
+    };
+    for (const lost of [false, true]) {
+      assert.equal(isSpike(['y2', 'y1', 'y4', 'y3'], lost), false, `pairs, ${lost}`);
+      assert.equal(isSpike(['y2', 'y3', 'y4', 'y1'], lost), true, `all four, ${lost}`);
+    }
+  });
+
+  it('expects more switches where more objects are, once they have come with objects: in the morning too', function () {
+    skipInFastRun(this);
+    const shift = new Shift({ ...drawTraffic(13_002, 20), diurnal: true });
+    shift.play(24 * 60);
+    assert.deepEqual(words(starts(shift.news, 'switch')), []);
+  });
+
   it('finds a few tracks that came at once and stay, among many that come and go', () => {
     for (const minutes of [0.3, 5]) {
       const shift = new Shift({ clutterPerSecond: 2 });
