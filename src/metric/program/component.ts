@@ -155,10 +155,14 @@ export class Component extends ComponentRows {
     return true;
   }
 
-  /** Whether the optimum is so near to the bound that it is found there with less work than simplex takes. */
+  /**
+   * Whether the optimum is so near to the bound that it is found there with less work than simplex takes; that hardly
+   * ever pays where switches are cheap and frequent.
+   */
   private isNear(budget: Budget): boolean {
     const { gap } = this.proof;
-    const isBest = !this.contents.weighted && this.context.fractional !== 'report';
+    const { weighted, prices, unit } = this.contents;
+    const isBest = !weighted && this.context.fractional !== 'report' && prices.half >= unit;
     if (!isBest || gap > NEAR_GAP || budget.spent) return false;
     const part = budget.part(NEAR_WORK * this.cellCount + NEAR_WORK_MIN);
     const before = this.partnerWeights();
