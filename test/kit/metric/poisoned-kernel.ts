@@ -24,18 +24,28 @@ export const POISON = {
 const SLOW_MS = 80;
 const slowLaterMs = () => Number(process.env.TGOSPA_TEST_SLOW_MS ?? 0);
 
-const { push } = SlidingWindow.prototype;
+const { push, pushing } = SlidingWindow.prototype;
 const workMs = Object.getOwnPropertyDescriptor(SlidingWindow.prototype, 'workMs')!;
 /** milliseconds that the last push of a window took on top, and counts as work */
 const slowedMs = new WeakMap<SlidingWindow, number>();
 
 SlidingWindow.prototype.push = function (frame: LooseFrame, ...rest) {
   const report = push.call(this, frame, ...rest);
-  const { ids = [] } = frame.tracker as unknown as { ids?: readonly string[] };
-  slowedMs.set(this, ids.includes(POISON.slow) ? SLOW_MS : ids.includes(POISON.slowLater) ? slowLaterMs() : 0);
-  for (const id of ids) act(id);
+  poison(this, frame);
   return report;
 };
+
+SlidingWindow.prototype.pushing = function* (frame: LooseFrame, ...rest) {
+  const report = yield* pushing.call(this, frame, ...rest);
+  poison(this, frame);
+  return report;
+};
+
+function poison(window: SlidingWindow, frame: LooseFrame): void {
+  const { ids = [] } = frame.tracker as unknown as { ids?: readonly string[] };
+  slowedMs.set(window, ids.includes(POISON.slow) ? SLOW_MS : ids.includes(POISON.slowLater) ? slowLaterMs() : 0);
+  for (const id of ids) act(id);
+}
 
 Object.defineProperty(SlidingWindow.prototype, 'workMs', {
   get(this: SlidingWindow) {
