@@ -93,6 +93,16 @@ export class Directory {
     return this.#leases.get(String(what)) ?? NOTHING;
   }
 
+  /**
+   * What was heard of a lease is not what the brokers say. It was written since, or they have lost what they had
+   * stored and count anew: then nothing newer than what was heard would come for long.
+   */
+  correct(partition: number, heard: CellValue, value: CellValue): void {
+    if (this.lease(partition).revision !== heard.revision) return;
+    this.#leases.set(String(partition), value);
+    this.#release();
+  }
+
   ownerOf(partition: number): string | null {
     return tenureOf(this.lease(partition).bytes).owner;
   }

@@ -135,7 +135,9 @@ export class Ownership {
     const began = performance.now();
     place.state = 'taking';
     try {
-      if (!(await lease.claim(directory.lease(partition)))) {
+      const heard = directory.lease(partition);
+      if (!(await lease.claim(heard))) {
+        directory.correct(partition, heard, await lease.cell.read());
         place.state = 'free';
         return;
       }

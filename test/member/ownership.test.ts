@@ -143,6 +143,40 @@ describe('ownership', () => {
     directory.close();
   });
 
+  it('takes what nobody holds although the brokers have lost the newest lease that it has heard', async () => {
+    const sizes = { logMaxBytes: 1 << 22, stateMaxBytes: 1 << 22, timeoutMs: 300, retryMs: 20 };
+    const times = { renewMs: 60, expiryMs: 400 };
+    const cluster = { name: 'lost', servers: [broker.url], partitions: 1, ...times, ...sizes };
+    const settings = readConfig({ text: JSON.stringify({ cluster }), env: {} }).config.cluster!;
+    const layout = new Layout(connection, settings);
+    await layout.make();
+    const lease = await layout.leaseCell(0);
+    await lease.write(0, Buffer.from(JSON.stringify({ owner: 'b', applied: 0 })));
+    const info = { id: 'a', roles: ['evaluator'], url: '', readsReports: false };
+    const own = await (await layout.memberCell('a')).write(0, Buffer.from(JSON.stringify(info)));
+    const directory = new Directory(layout, settings.expiryMs);
+    await directory.start(own, (error) => assert.fail(String(error)));
+    assert.equal(directory.ownerOf(0), 'b');
+    // whoever follows is not told of it
+    await lease.clear();
+    directory.silenceMs = () => 0;
+    directory.silent = () => [];
+    const opened: number[] = [];
+    const meters = new ClusterMeters(
+      () => [],
+      () => 0,
+    );
+    const open = (partition: number) => {
+      opened.push(partition);
+      return new Promise<OwnedPartition>(() => {});
+    };
+    const notes = { gained() {}, lost() {} };
+    const ownership = await Ownership.start({ id: 'a', settings, layout, directory, logger, meters, open, ...notes });
+    await until('it is taken', () => opened.length === 1);
+    await ownership.stop();
+    directory.close();
+  });
+
   it('takes a partition again that it lost while it was releasing it, once', async () => {
     const sizes = { logMaxBytes: 1 << 22, stateMaxBytes: 1 << 22, timeoutMs: 300, retryMs: 20 };
     const times = { renewMs: 60, expiryMs: 60_000, moveMs: 1 };
